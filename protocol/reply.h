@@ -1,0 +1,52 @@
+// What memcached answered, and which request an answer belongs to.
+#ifndef MCSCOPE_PROTOCOL_REPLY_H_
+#define MCSCOPE_PROTOCOL_REPLY_H_
+
+#include <cstdint>
+
+#include "protocol/command.h"
+#include "protocol/request.h"
+
+namespace mcscope::protocol {
+
+// The word a reply begins with (or, for the values of a get, what the whole of it amounts to).
+enum class ReplyCode : uint8_t {
+  kEnd,     // END alone: no values
+  kValues,  // one or more VALUE blocks, then END
+  kStored,
+  kNotStored,
+  kExists,
+  kNotFound,
+  kDeleted,
+  kTouched,
+  kOk,
+  kNumber,  // incr and decr
+  kVersion,
+  kStats,  // STAT, ITEM or PREFIX lines, then END
+  kReset,
+  kHd,
+  kVa,  // with its data block
+  kEn,
+  kNs,
+  kEx,
+  kNf,
+  kMn,
+  kMe,
+  kError,  // any line that begins with ERROR, Error, CLIENT_ERROR or SERVER_ERROR
+  kOther,  // a single line of another kind
+};
+
+struct Reply {
+  ReplyCode code = ReplyCode::kOther;
+};
+
+// Can `reply` be the answer to `request`? For an Answer::kAlways request true means "it is its
+// answer, or the pairing is lost"; for a quiet one, false means "that request stayed silent".
+bool CanAnswer(const Request& request, const Reply& reply);
+
+// The `result` label of an answered request.
+Result ResultOf(const Request& request, const Reply& reply);
+
+}  // namespace mcscope::protocol
+
+#endif  // MCSCOPE_PROTOCOL_REPLY_H_

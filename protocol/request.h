@@ -1,0 +1,29 @@
+// What a client asked, as far as forwarding, pairing and timing need to know it.
+#ifndef MCSCOPE_PROTOCOL_REQUEST_H_
+#define MCSCOPE_PROTOCOL_REQUEST_H_
+
+#include <cstdint>
+
+#include "protocol/command.h"
+
+namespace mcscope::protocol {
+
+// Whether memcached will answer a request.
+enum class Answer : uint8_t {
+  kAlways,   // exactly one reply (which may have many parts)
+  kNever,    // noreply: silence for certain
+  kPerhaps,  // quiet: only some outcomes are answered (a hit of `mg q`, an error of `ms q`, ...)
+};
+
+// A small value without views: it outlives the bytes it was read from.
+struct Request {
+  Command command = Command::kOther;
+  Answer answer = Answer::kAlways;
+  // A get-like line with a key over 250 bytes: memcached 1.6.18 throws away the replies it has not
+  // sent yet, and answers with one error for all of them.
+  bool drops_unsent_replies = false;
+};
+
+}  // namespace mcscope::protocol
+
+#endif  // MCSCOPE_PROTOCOL_REQUEST_H_
