@@ -2,6 +2,7 @@
 #ifndef MCSCOPE_PROTOCOL_REPLY_H_
 #define MCSCOPE_PROTOCOL_REPLY_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "protocol/command.h"
@@ -32,12 +33,18 @@ enum class ReplyCode : uint8_t {
   kNf,
   kMn,
   kMe,
-  kError,  // any line that begins with ERROR, Error, CLIENT_ERROR or SERVER_ERROR
-  kOther,  // a single line of another kind
+  kError,        // a line that begins with ERROR or Error
+  kClientError,  // CLIENT_ERROR
+  kServerError,  // SERVER_ERROR, also in place of the END of values
+  kOther,        // a single line of another kind
 };
+inline constexpr size_t kReplyCodeCount = static_cast<size_t>(ReplyCode::kOther) + 1;
 
 struct Reply {
   ReplyCode code = ReplyCode::kOther;
+  // Of a meta reply: hashes of the opaque and of the key it repeats; 0 where it repeats none.
+  uint32_t opaque_hash = 0;
+  uint32_t key_hash = 0;
 };
 
 // Can `reply` be the answer to `request`? For an Answer::kAlways request true means "it is its

@@ -11,7 +11,7 @@ namespace mcscope::protocol {
 // Whether memcached will answer a request.
 enum class Answer : uint8_t {
   kAlways,   // exactly one reply (which may have many parts)
-  kNever,    // noreply: silence for certain
+  kNever,    // noreply: silence for certain; or memcached closes instead of answering
   kPerhaps,  // quiet: only some outcomes are answered (a hit of `mg q`, an error of `ms q`, ...)
 };
 
@@ -22,6 +22,12 @@ struct Request {
   // A get-like line with a key over 250 bytes: memcached 1.6.18 throws away the replies it has not
   // sent yet, and answers with one error for all of them.
   bool drops_unsent_replies = false;
+  // memcached 1.6.18 answers it (if at all) with an error line: its line or its data block is bad.
+  bool refused = false;
+  // Of a quiet request: hashes of the opaque and of the key that each of its replies but an error
+  // repeats; 0 where it repeats none. They tell neighbouring quiet requests apart.
+  uint32_t opaque_hash = 0;
+  uint32_t key_hash = 0;
 };
 
 }  // namespace mcscope::protocol
