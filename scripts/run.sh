@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev run: the proxy, and a memcached of its own when no other is named.
+# ./dev run: the proxy, in front of a memcached of its own when no other is named.
 
 run_proxy() {
   need "running" "${packages_build[@]}" "${packages_run[@]}"
@@ -8,15 +8,20 @@ run_proxy() {
   if asks_for_help "$@"; then
     exec "$binary" --help
   fi
+  run_behind_memcached "$binary" "$@"
+}
+
+# run_behind_memcached COMMAND...: until it ends; returns its exit status.
+run_behind_memcached() {
   scratch=$(mktemp -d)
   pids=()
   trap stop_everything EXIT
   if ! names_an_upstream "$@"; then
     start_memcached "$scratch"
-    set -- --upstream="127.0.0.1:$memcached_port" "$@"
+    set -- "$@" --upstream="127.0.0.1:$memcached_port"
   fi
   cd "$caller"  # relative paths among the flags are the caller's
-  run_to_the_end "$binary" "$@"
+  run_to_the_end "$@"
 }
 
 asks_for_help() {
@@ -50,7 +55,7 @@ start_memcached() {
     chmod 1777 "$1"
   fi
   MEMCACHED_PORT_FILENAME=$file start "${identity[@]}" memcached -l 127.0.0.1 -p -1 -U 0
-  until memcached_port=$(awk '/^TCP/ {print $3; found = 1} END {exit !found}' "$file" 2>/dev/null); do
+  until memcached_port=$(sed -n 's/^TCP INET: //p' "$file" 2>/dev/null) && [[ $memcached_port ]]; do
     if ! kill -0 "${pids[-1]}" 2>/dev/null; then
       echo "dev: memcached did not start" >&2
       return 1

@@ -1,8 +1,31 @@
-#!/usr/bin/env bash
-# Starts the optimized build as a user does; it must answer through the proxy and on the admin port,
-# and stop with exit status 0.
-set -euo pipefail
-cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+# shellcheck shell=bash
+# ./dev smoke: one request through a started mcscope, and one look at its metrics.
+
+# smoke COMMAND...: starts it with free ports as a person would; it must become ready, answer
+# through the proxy and on the admin port, and end with exit status 0 on SIGTERM.
+smoke() {
+  local log pid proxy admin
+  log=$(mktemp)
+  "$@" --listen=127.0.0.1:0 --admin=127.0.0.1:0 --threads=2 >"$log" 2>&1 &
+  pid=$!
+  until grep -q '^Ctrl-C stops' "$log"; do
+    if ! kill -0 "$pid" 2>/dev/null; then
+      cat "$log" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+  cat "$log"
+  proxy=$(awk '$1 == "proxy" {print $2}' "$log")
+  admin=$(awk '$1 == "admin" {print $2}' "$log")
+  rm "$log"
+  expect "$(ask "$proxy" 'set smoke 0 0 2\r\nhi\r\nget smoke\r\nquit\r\n')" \
+    $'STORED\r\nVALUE smoke 0 2\r\nhi\r\nEND'
+  expect "$(ask "$admin" 'GET /metrics HTTP/1.0\r\n\r\n')" 'mcscope_requests_total{'
+  kill -TERM "$pid"
+  wait "$pid"
+  echo "smoke: it answers, measures and stops in good order"
+}
 
 # ask HOST:PORT TEXT
 ask() {
@@ -19,25 +42,3 @@ expect() {
     return 1
   fi
 }
-
-log=$(mktemp)
-./dev run --listen=127.0.0.1:0 --admin=127.0.0.1:0 --threads=2 >"$log" 2>&1 &
-pid=$!
-trap 'kill -TERM "$pid" 2>/dev/null || true; rm -f "$log"' EXIT
-until grep -q '^Ctrl-C stops' "$log"; do
-  kill -0 "$pid" || { cat "$log"; exit 1; }
-  sleep 0.1
-done
-cat "$log"
-
-proxy=$(awk '$1 == "proxy" {print $2}' "$log")
-admin=$(awk '$1 == "admin" {print $2}' "$log")
-reply=$(ask "$proxy" 'set smoke 0 0 2\r\nhi\r\nget smoke\r\nquit\r\n')
-expect "$reply" $'STORED\r\nVALUE smoke 0 2\r\nhi\r\nEND'
-metrics=$(ask "$admin" 'GET /metrics HTTP/1.0\r\n\r\n')
-expect "$metrics" 'mcscope_requests_total{'
-expect "$metrics" 'command="get"'
-
-kill -TERM "$pid"
-wait "$pid"
-echo "smoke: the optimized build answers, measures and stops in good order"
