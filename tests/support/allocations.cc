@@ -1,0 +1,37 @@
+#include "tests/support/allocations.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace mcscope::test {
+namespace {
+
+thread_local uint64_t allocations = 0;
+
+void* Allocate(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  // aligned_alloc wants a whole multiple; 0 bytes must still give a pointer of their own.
+  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+uint64_t AllocationsOfThisThread() { return allocations; }
+
+}  // namespace mcscope::test
+
+// The array and nothrow forms call these.
+void* operator new(std::size_t size) {
+  return mcscope::test::Allocate(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return mcscope::test::Allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
