@@ -38,6 +38,9 @@ class RequestFramer {
   // While mid_request() in a data block: bytes still to come, CRLF included. Else 0.
   uint64_t missing() const { return text_.missing(); }
 
+  // While mid_request(): its command; kOther until its line is whole.
+  Command command() const { return text_.command(); }
+
  private:
   enum class Dialect : uint8_t { kUndecided, kText, kForeign };
 

@@ -19,10 +19,7 @@ struct Entry {
 constexpr Results Make(std::initializer_list<Entry> entries) {
   Results results = {};
   for (Result& result : results) result = kImpossible;
-  for (const ReplyCode error :
-       {ReplyCode::kError, ReplyCode::kClientError, ReplyCode::kServerError}) {
-    results[static_cast<size_t>(error)] = Result::kError;
-  }
+  results[static_cast<size_t>(ReplyCode::kError)] = Result::kError;
   for (const Entry& entry : entries) results[static_cast<size_t>(entry.code)] = entry.result;
   return results;
 }
@@ -128,24 +125,21 @@ bool Repeats(uint32_t asked, uint32_t repeated) { return asked == 0 || asked == 
 
 // May memcached break the silence of a quiet request with `reply`?
 bool BreaksSilence(const Request& request, const Reply& reply) {
-  switch (reply.code) {
-    case ReplyCode::kServerError:
+  switch (reply.error) {
+    case ErrorKind::kServer:
       return true;
-    case ReplyCode::kClientError:
+    case ErrorKind::kClient:
       // A well-formed `ma` still finds values that are no numbers.
       return request.refused || request.command == Command::kMa;
-    case ReplyCode::kError:
+    case ErrorKind::kGeneric:
       return request.command == Command::kRefreshCerts;
-    case ReplyCode::kHd:
-    case ReplyCode::kVa:
-    case ReplyCode::kOk:
-      if (request.command != Command::kMg) return false;
-      break;
-    case ReplyCode::kEn:
-      return false;
-    default:
+    case ErrorKind::kNone:
       break;
   }
+  if (reply.code == ReplyCode::kEn) return false;
+  const bool success =
+      reply.code == ReplyCode::kHd || reply.code == ReplyCode::kVa || reply.code == ReplyCode::kOk;
+  if (success && request.command != Command::kMg) return false;
   return Repeats(request.opaque_hash, reply.opaque_hash) &&
          Repeats(request.key_hash, reply.key_hash);
 }

@@ -33,15 +33,22 @@ enum class ReplyCode : uint8_t {
   kNf,
   kMn,
   kMe,
-  kError,        // a line that begins with ERROR or Error
-  kClientError,  // CLIENT_ERROR
-  kServerError,  // SERVER_ERROR, also in place of the END of values
-  kOther,        // a single line of another kind
+  kError,  // any line that begins with ERROR, Error, CLIENT_ERROR or SERVER_ERROR
+  kOther,  // a single line of another kind
 };
 inline constexpr size_t kReplyCodeCount = static_cast<size_t>(ReplyCode::kOther) + 1;
 
+// Whose fault an error line says it is.
+enum class ErrorKind : uint8_t {
+  kNone,     // it is no error
+  kGeneric,  // ERROR, Error
+  kClient,   // CLIENT_ERROR
+  kServer,   // SERVER_ERROR, also in place of the END of values
+};
+
 struct Reply {
   ReplyCode code = ReplyCode::kOther;
+  ErrorKind error = ErrorKind::kNone;
   // Of a meta reply: hashes of the opaque and of the key it repeats; 0 where it repeats none.
   uint32_t opaque_hash = 0;
   uint32_t key_hash = 0;

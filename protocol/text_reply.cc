@@ -51,11 +51,13 @@ ReplyCode CodeOfWord(absl::string_view line) {
   return ReplyCode::kOther;
 }
 
-ReplyCode CodeOfError(absl::string_view line) {
-  if (absl::StartsWith(line, "CLIENT_ERROR")) return ReplyCode::kClientError;
-  if (absl::StartsWith(line, "SERVER_ERROR")) return ReplyCode::kServerError;
-  if (absl::StartsWith(line, "ERROR") || absl::StartsWith(line, "Error")) return ReplyCode::kError;
-  return ReplyCode::kOther;
+ErrorKind KindOfError(absl::string_view line) {
+  if (absl::StartsWith(line, "CLIENT_ERROR")) return ErrorKind::kClient;
+  if (absl::StartsWith(line, "SERVER_ERROR")) return ErrorKind::kServer;
+  if (absl::StartsWith(line, "ERROR") || absl::StartsWith(line, "Error")) {
+    return ErrorKind::kGeneric;
+  }
+  return ErrorKind::kNone;
 }
 
 bool IsNumber(absl::string_view line) {
@@ -77,7 +79,7 @@ ReplyCode CodeOf(absl::string_view line) {
     return ReplyCode::kStats;
   }
   if (absl::StartsWith(line, "VERSION ")) return ReplyCode::kVersion;
-  return CodeOfError(line);
+  return KindOfError(line) == ErrorKind::kNone ? ReplyCode::kOther : ReplyCode::kError;
 }
 
 // The decimal number at the front of `text`, which ends there or at a space.
@@ -197,6 +199,7 @@ TextReplyFramer::Progress TextReplyFramer::ReadLine(absl::string_view line) {
 
 TextReplyFramer::Progress TextReplyFramer::ReadFirst(absl::string_view line) {
   reply_.code = CodeOf(line);
+  if (reply_.code == ReplyCode::kError) reply_.error = KindOfError(line);
   switch (reply_.code) {
     case ReplyCode::kValues:
       return StartBlock(line, LengthInValue(line));
@@ -221,8 +224,11 @@ TextReplyFramer::Progress TextReplyFramer::ReadFirst(absl::string_view line) {
 TextReplyFramer::Progress TextReplyFramer::ReadAfterValue(absl::string_view line) {
   if (absl::StartsWith(line, "VALUE ")) return StartBlock(line, LengthInValue(line));
   if (line == "END") return Progress::kComplete;
-  reply_.code = CodeOfError(line);
-  return reply_.code == ReplyCode::kOther ? Progress::kOpaque : Progress::kComplete;
+  // memcached ran out of memory in the midst of the values.
+  reply_.error = KindOfError(line);
+  if (reply_.error == ErrorKind::kNone) return Progress::kOpaque;
+  reply_.code = ReplyCode::kError;
+  return Progress::kComplete;
 }
 
 // `length_at`: where in `line` the length stands.

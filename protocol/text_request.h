@@ -28,6 +28,7 @@ class TextRequestFramer {
   bool mid_request() const { return state_ != State::kIdle && state_ != State::kOpaque; }
   bool holdable() const;
   uint64_t missing() const { return state_ == State::kBlock ? block_.missing() : 0; }
+  Command command() const { return state_ == State::kBlock ? request_.command : Command::kOther; }
 
  private:
   enum class State : uint8_t {
