@@ -1,0 +1,79 @@
+#include "proxy/arguments.h"
+
+#include <fstream>
+#include <utility>
+
+#include "absl/flags/commandlineflag.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace mcscope {
+namespace {
+
+constexpr int kMaxFlagfileDepth = 8;
+
+absl::Status CheckAll(const std::vector<std::string>& arguments, absl::string_view where,
+                      int depth);
+
+absl::Status CheckFlagfile(const std::string& path, int depth) {
+  if (depth > kMaxFlagfileDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--flagfile: '", path, "' is nested more than ", kMaxFlagfileDepth, " deep"));
+  }
+  std::ifstream file(path);
+  if (!file) {
+    return absl::InvalidArgumentError(absl::StrCat("--flagfile: can't read '", path, "'"));
+  }
+  std::vector<std::string> arguments;
+  for (std::string line; std::getline(file, line);) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    if (text.empty() || absl::StartsWith(text, "#")) continue;
+    if (text.find('=') == absl::string_view::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--flagfile: '", path, "': '", text, "' is not --flag=value"));
+    }
+    arguments.emplace_back(text);
+  }
+  return CheckAll(arguments, absl::StrCat(" (in '", path, "')"), depth + 1);
+}
+
+absl::Status CheckAll(const std::vector<std::string>& arguments, absl::string_view where,
+                      int depth) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    absl::string_view text = arguments[i];
+    if (!absl::ConsumePrefix(&text, "--") && !absl::ConsumePrefix(&text, "-")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", arguments[i], "' is not a flag; see --help", where));
+    }
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(text, absl::MaxSplits('=', 1));
+    if (text.empty() || absl::FindCommandLineFlag(parts.first) == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", arguments[i], "' is no flag of mcscope; see --help", where));
+    }
+    std::string value(parts.second);
+    if (parts.first.size() == text.size()) {  // no '=': the value is the next argument
+      if (i + 1 == arguments.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("--", parts.first, " wants a value", where));
+      }
+      value = arguments[++i];
+    }
+    if (parts.first == "flagfile") {
+      const absl::Status status = CheckFlagfile(value, depth);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckArguments(const std::vector<std::string>& arguments) {
+  return CheckAll(arguments, "", 0);
+}
+
+}  // namespace mcscope

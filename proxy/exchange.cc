@@ -1,0 +1,57 @@
+#include "proxy/exchange.h"
+
+#include <utility>
+
+namespace mcscope {
+
+std::vector<ExchangePool::Block>& ExchangePool::Kept(size_t capacity) {
+  size_t i = 0;
+  for (size_t size = kSmallest; size < capacity; size *= 2) ++i;
+  return kept_[i];
+}
+
+ExchangePool::Block ExchangePool::Take(size_t capacity) {
+  if (capacity <= kLargestKept) {
+    std::vector<Block>& kept = Kept(capacity);
+    if (!kept.empty()) {
+      Block block = std::move(kept.back());
+      kept.pop_back();
+      return block;
+    }
+  }
+  return Block(new Exchange[capacity]);
+}
+
+void ExchangePool::Give(Block block, size_t capacity) {
+  if (capacity > kLargestKept) return;
+  std::vector<Block>& kept = Kept(capacity);
+  if (kept.size() < kKeptPerSize) kept.push_back(std::move(block));
+}
+
+void ExchangeQueue::Push(const Exchange& exchange) {
+  if (size_ == capacity_) Grow();
+  (*this)[size_++] = exchange;
+}
+
+void ExchangeQueue::PopFront() {
+  first_ = (first_ + 1) & (capacity_ - 1);
+  if (--size_ == 0) Release();
+}
+
+void ExchangeQueue::Grow() {
+  const uint32_t capacity = capacity_ == 0 ? ExchangePool::kSmallest : capacity_ * 2;
+  ExchangePool::Block block = pool_->Take(capacity);
+  for (size_t i = 0; i < size_; ++i) block[i] = (*this)[i];
+  if (capacity_ > 0) pool_->Give(std::move(block_), capacity_);
+  block_ = std::move(block);
+  capacity_ = capacity;
+  first_ = 0;
+}
+
+void ExchangeQueue::Release() {
+  if (capacity_ > 0) pool_->Give(std::move(block_), capacity_);
+  block_.reset();
+  capacity_ = first_ = size_ = 0;
+}
+
+}  // namespace mcscope
