@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -104,25 +103,22 @@ std::set<std::string> Values(const std::vector<test::Sample>& samples, const std
   return values;
 }
 
-TEST_F(CollectorTest, PromtoolHasNothingToSayOfAPageWithEverythingOnIt) {
-  RecordEverything();
+// What `promtool check metrics` says of `page`, if anything.
+std::string Promtool(const std::string& page) {
   const test::TempDir dir;
-  test::WriteFile(dir.File("full"), Text());
-  const auto full =
-      test::RunToEnd({{"sh", "-c", absl::StrCat("promtool check metrics < ", dir.File("full"))}},
-                     absl::Seconds(60));
-  EXPECT_EQ(full.status, 0);
-  EXPECT_EQ(full.stdout_text + full.stderr_text, "");
+  test::WriteFile(dir.File("page"), page);
+  test::Command command;
+  command.argv = {"sh", "-c", absl::StrCat("promtool check metrics < ", dir.File("page"))};
+  const test::Finished finished = test::RunToEnd(command, absl::Seconds(60));
+  const int status = finished.status.value_or(-1);
+  return absl::StrCat(finished.stdout_text, finished.stderr_text,
+                      status == 0 ? "" : absl::StrCat("status ", status));
 }
 
-TEST_F(CollectorTest, PromtoolHasNothingToSayOfAFreshPage) {
-  const test::TempDir dir;
-  test::WriteFile(dir.File("fresh"), Text());
-  const auto fresh =
-      test::RunToEnd({{"sh", "-c", absl::StrCat("promtool check metrics < ", dir.File("fresh"))}},
-                     absl::Seconds(60));
-  EXPECT_EQ(fresh.status, 0);
-  EXPECT_EQ(fresh.stdout_text + fresh.stderr_text, "");
+TEST_F(CollectorTest, PromtoolHasNothingToSay) {
+  EXPECT_EQ(Promtool(Text()), "") << "of a fresh page";
+  RecordEverything();
+  EXPECT_EQ(Promtool(Text()), "") << "of a page with everything on it";
 }
 
 TEST_F(CollectorTest, EveryMetricOfTheCatalogHasSamplesWithItsLabelsAndNoOthers) {
@@ -145,7 +141,8 @@ TEST_F(CollectorTest, EveryMetricOfTheCatalogHasSamplesWithItsLabelsAndNoOthers)
 TEST_F(CollectorTest, NoSeriesAppearsTwice) {
   RecordEverything();
   std::set<std::pair<std::string, test::Labels>> seen;
-  for (const test::Sample& sample : Scrape().samples()) {
+  const test::Exposition page = Scrape();
+  for (const test::Sample& sample : page.samples()) {
     EXPECT_TRUE(seen.insert({sample.name, sample.labels}).second) << sample.name;
   }
 }
