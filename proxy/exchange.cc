@@ -25,12 +25,16 @@ ExchangePool::Block ExchangePool::Take(size_t capacity) {
 void ExchangePool::Give(Block block, size_t capacity) {
   if (capacity > kLargestKept) return;
   std::vector<Block>& kept = Kept(capacity);
-  if (kept.size() < kKeptPerSize) kept.push_back(std::move(block));
+  if (kept.size() * capacity * sizeof(Exchange) < kBytesKeptPerSize) {
+    kept.push_back(std::move(block));
+  }
 }
 
-void ExchangeQueue::Push(const Exchange& exchange) {
+Exchange& ExchangeQueue::Push() {
   if (size_ == capacity_) Grow();
-  (*this)[size_++] = exchange;
+  Exchange& exchange = (*this)[size_++];
+  exchange = {};
+  return exchange;
 }
 
 void ExchangeQueue::PopFront() {
@@ -39,19 +43,22 @@ void ExchangeQueue::PopFront() {
 }
 
 void ExchangeQueue::Grow() {
-  const uint32_t capacity = capacity_ == 0 ? ExchangePool::kSmallest : capacity_ * 2;
+  const uint32_t capacity = capacity_ == 1 ? ExchangePool::kSmallest : capacity_ * 2;
   ExchangePool::Block block = pool_->Take(capacity);
   for (size_t i = 0; i < size_; ++i) block[i] = (*this)[i];
-  if (capacity_ > 0) pool_->Give(std::move(block_), capacity_);
+  const uint32_t size = size_;
+  Release();
   block_ = std::move(block);
+  ring_ = block_.get();
   capacity_ = capacity;
-  first_ = 0;
+  size_ = size;
 }
 
 void ExchangeQueue::Release() {
-  if (capacity_ > 0) pool_->Give(std::move(block_), capacity_);
-  block_.reset();
-  capacity_ = first_ = size_ = 0;
+  if (block_ != nullptr) pool_->Give(std::move(block_), capacity_);
+  ring_ = &only_;
+  capacity_ = 1;
+  first_ = size_ = 0;
 }
 
 }  // namespace mcscope

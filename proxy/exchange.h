@@ -31,7 +31,8 @@ struct Exchange {
   metrics::Timeline timeline;
 };
 
-// Memory for queues, kept for reuse so that no request allocates in the steady state.
+// Memory for queues of several exchanges, kept for reuse so that no request allocates in the steady
+// state.
 //
 // Owner: the worker; outlives its links.
 class ExchangePool {
@@ -46,13 +47,14 @@ class ExchangePool {
 
  private:
   static constexpr size_t kLargestKept = 4096;
-  static constexpr size_t kKeptPerSize = 32;
+  static constexpr size_t kBytesKeptPerSize = 1 << 20;
   std::vector<Block>& Kept(size_t capacity);
 
   std::vector<Block> kept_[9];  // by size: 16, 32, ... 4096
 };
 
-// A first-in-first-out ring that holds no memory while it is empty.
+// A first-in-first-out ring. One exchange at a time, the usual case, needs no memory but its own;
+// more take a block from the pool until the queue is empty again.
 class ExchangeQueue {
  public:
   explicit ExchangeQueue(ExchangePool* pool) : pool_(pool) {}
@@ -62,10 +64,11 @@ class ExchangeQueue {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  Exchange& operator[](size_t i) { return block_[(first_ + i) & (capacity_ - 1)]; }
-  Exchange& front() { return (*this)[0]; }
+  Exchange& operator[](size_t i) { return ring_[(first_ + i) & (capacity_ - 1)]; }
+  Exchange& front() { return ring_[first_]; }
 
-  void Push(const Exchange& exchange);
+  // Appends an exchange with its default values and returns it; valid until the next call.
+  Exchange& Push();
   void PopFront();
 
  private:
@@ -73,8 +76,10 @@ class ExchangeQueue {
   void Release();
 
   ExchangePool* pool_;
-  ExchangePool::Block block_;
-  uint32_t capacity_ = 0;
+  Exchange only_;
+  ExchangePool::Block block_;  // null: the ring is only_
+  Exchange* ring_ = &only_;
+  uint32_t capacity_ = 1;
   uint32_t first_ = 0;
   uint32_t size_ = 0;
 };

@@ -40,8 +40,6 @@ void Link::ApplyNoDelay(bool on) {
   if (!stream_.socket().SetNoDelay(on)) route_->recorder->NoDelayFailed(Side::kUpstream);
 }
 
-void Link::Expect(const Exchange& exchange) { queue_.Push(exchange); }
-
 void Link::Forward(absl::string_view head, absl::string_view tail) {
   if (writes_failed_) return;
   const io::IoResult result = stream_.Write(head, tail);

@@ -29,8 +29,8 @@ class Link final : private io::StreamHandler {
   // Starts to connect: 0, or the errno of an immediate failure. Later failures come to the session.
   int Connect();
 
-  // Queues an exchange whose request's bytes are given to Forward() next.
-  void Expect(const Exchange& exchange);
+  // Queues an exchange, for the caller to fill in, whose request's bytes go to Forward() next.
+  Exchange& Expect() { return queue_.Push(); }
 
   // Writes `head` and `tail` towards memcached in one write.
   void Forward(absl::string_view head, absl::string_view tail);

@@ -133,14 +133,13 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
     }
     completed = true;
     if (arriving_.answered) continue;
-    Exchange exchange;
+    Exchange& exchange = link_.Expect();
     exchange.request = step.request;
     exchange.arm = arm_;
     exchange.reads = arriving_.reads;
     exchange.request_end = base + used;
     exchange.timeline.first_read = arriving_.first_read;
     exchange.timeline.last_read = arriving_.last_read;
-    link_.Expect(exchange);
     if (step.request.command == protocol::Command::kQuit) said_quit_ = true;
   }
   return completed;

@@ -1,24 +1,25 @@
 #include "proxy/io/stream.h"
 
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "proxy/io/syscalls.h"
 
 namespace mcscope::io {
 namespace {
 
 // Sends both pieces in one call: memcached (or the app) sees one segment train, not two.
 ssize_t SendBoth(int fd, absl::string_view head, absl::string_view tail) {
-  if (head.empty()) return send(fd, tail.data(), tail.size(), MSG_NOSIGNAL);
-  if (tail.empty()) return send(fd, head.data(), head.size(), MSG_NOSIGNAL);
+  if (head.empty()) return Send(fd, tail.data(), tail.size());
+  if (tail.empty()) return Send(fd, head.data(), head.size());
   iovec pieces[2] = {{const_cast<char*>(head.data()), head.size()},
                      {const_cast<char*>(tail.data()), tail.size()}};
   msghdr message = {};
   message.msg_iov = pieces;
   message.msg_iovlen = 2;
-  return sendmsg(fd, &message, MSG_NOSIGNAL);
+  return SendMessage(fd, message);
 }
 
 }  // namespace
@@ -34,8 +35,6 @@ Stream::~Stream() { Close(/*reset=*/false); }
 
 void Stream::Register() {
   event_assign(&read_event_, loop_->base(), socket_.fd(), EV_READ | EV_PERSIST, OnReadEvent, this);
-  event_assign(&write_event_, loop_->base(), socket_.fd(), EV_WRITE | EV_PERSIST, OnWriteEvent,
-               this);
 }
 
 int Stream::Connect(const SocketAddress& address, absl::Duration timeout) {
@@ -49,12 +48,12 @@ int Stream::Connect(const SocketAddress& address, absl::Duration timeout) {
   Register();
   connecting_ = true;
   const timeval tv = absl::ToTimeval(timeout);
-  event_add(&write_event_, &tv);
+  WatchWrites(&tv);
   return 0;
 }
 
 IoResult Stream::Recv(char* buffer, size_t size) {
-  const ssize_t got = recv(socket_.fd(), buffer, size, 0);
+  const ssize_t got = Receive(socket_.fd(), buffer, size);
   if (got >= 0) return {static_cast<size_t>(got), 0};
   return {0, errno};
 }
@@ -73,9 +72,17 @@ IoResult Stream::Write(absl::string_view head, absl::string_view tail) {
     const size_t from_head = taken < head.size() ? taken : head.size();
     Keep(head.substr(from_head));
     Keep(tail.substr(taken - from_head));
-    event_add(&write_event_, nullptr);
+    WatchWrites(nullptr);
   }
   return {taken, 0};
+}
+
+void Stream::WatchWrites(const timeval* timeout) {
+  if (write_event_ == nullptr) {
+    write_event_.reset(
+        event_new(loop_->base(), socket_.fd(), EV_WRITE | EV_PERSIST, OnWriteEvent, this));
+  }
+  event_add(write_event_.get(), timeout);
 }
 
 void Stream::Keep(absl::string_view bytes) { pending_.append(bytes.data(), bytes.size()); }
@@ -117,11 +124,11 @@ void Stream::OnWriteEvent(int, int16_t what, void* self) {
 
 void Stream::FinishConnect(int error) {
   connecting_ = false;
-  event_del(&write_event_);  // it carried the connect's timeout
+  write_event_.reset();  // most streams never need one again
   handler_->OnConnected(error);
   if (error != 0 || !open()) return;
   if (pending() > 0) {
-    event_add(&write_event_, nullptr);
+    WatchWrites(nullptr);
     Flush();
   } else if (finishing_) {
     socket_.ShutdownWrite();
@@ -131,12 +138,12 @@ void Stream::FinishConnect(int error) {
 void Stream::DropPending() {
   std::string().swap(pending_);
   pending_sent_ = 0;
-  event_del(&write_event_);
+  if (write_event_ != nullptr) event_del(write_event_.get());
 }
 
 void Stream::Flush() {
   const absl::string_view rest = absl::string_view(pending_).substr(pending_sent_);
-  const ssize_t sent = send(socket_.fd(), rest.data(), rest.size(), MSG_NOSIGNAL);
+  const ssize_t sent = Send(socket_.fd(), rest.data(), rest.size());
   if (sent < 0) {
     if (errno == EAGAIN || errno == EINTR) return;
     const int error = errno;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -80,7 +81,12 @@ class Stream {
  private:
   static void OnReadEvent(int fd, int16_t what, void* self);
   static void OnWriteEvent(int fd, int16_t what, void* self);
+  struct EventDeleter {
+    void operator()(event* e) const { event_free(e); }
+  };
+
   void Register();
+  void WatchWrites(const timeval* timeout);
   void FinishConnect(int error);
   void Flush();
   void Keep(absl::string_view bytes);
@@ -90,7 +96,7 @@ class Stream {
   Socket socket_;
   StreamHandler* handler_;
   event read_event_;
-  event write_event_;
+  std::unique_ptr<event, EventDeleter> write_event_;  // once a write had to wait
   bool reading_ = false;
   bool connecting_ = false;
   bool finishing_ = false;
