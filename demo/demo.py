@@ -22,17 +22,19 @@ PROOF_SIZE = 10240
 PROOF_FALL = 100
 
 # Sets per cell: a stalled one costs 44 ms, so few; the others are quick, so more of them.
-STALLED_SETS = 60
+STALLED_SETS = 50
 QUICK_SETS = 400
 
 TREATMENTS = ("nodelay", "coalesce", "quickack")
 # (row, treatments that are on; None: straight to memcached, does the split writer stall?)
+# With quickack alone it is the proxy that splits the write, Nagle's algorithm on, so the stall only
+# moves on to memcached's side; the other two treatments are there to prevent that.
 ROWS = [
     ("direct", None, True),
     ("mcscope, all off", (), True),
     ("mcscope, nodelay only", ("nodelay",), True),
     ("mcscope, coalesce only", ("coalesce",), True),
-    ("mcscope, quickack only", ("quickack",), False),
+    ("mcscope, quickack only", ("quickack",), True),
     ("mcscope, all on", TREATMENTS, False),
 ]
 LEGS = ("client_read", "request_queue", "upstream_wait", "upstream_read", "client_write")
@@ -76,7 +78,8 @@ class Mcscope:
     def __init__(self, binary, upstream_port):
         self.process = subprocess.Popen(
             [binary, "--listen=127.0.0.1:0", f"--upstream=127.0.0.1:{upstream_port}",
-             "--admin=127.0.0.1:0", "--threads=1"], stdout=subprocess.PIPE, text=True)
+             "--admin=127.0.0.1:0", "--threads=1",
+             "--log_level=warning"], stdout=subprocess.PIPE, text=True)
         lines = []
         for line in self.process.stdout:
             lines.append(line)
@@ -205,10 +208,13 @@ def range_text(bucket):
 
 def print_metrics(changes):
     """Per set: stalls and in which leg, where the median of two legs lies, writes, quick ACKs."""
-    print("\nWhat /metrics said of it (sets of all three sizes together):")
-    heads = ("stalls per set", "in leg", "client_read p50", "upstream_wait p50", "reads per set",
-             "writes per set", "quick ACKs per set")
-    print(" " * 24 + "".join(head.rjust(max(len(head), 13) + 2) for head in heads))
+    print("\nWhat /metrics said of it, all three sizes together (100 KiB is over --hold_limit: it "
+          "streams)")
+    heads = ("stalls", "in leg", "client_read p50", "upstream_wait p50", "reads", "writes",
+             "quick ACKs")
+    widths = [max(len(head), 6) + 2 for head in heads]
+    widths[1] = len("upstream_wait") + 2
+    print("per set".ljust(24) + "".join(map(str.rjust, heads, widths)))
     for row, change in changes.items():
         sets = change.total("mcscope_requests_total", command="set")
         gets = change.total("mcscope_requests_total", command="get")
@@ -223,8 +229,7 @@ def print_metrics(changes):
         cells = (f"{sum(stalls.values()) / sets:.2f}",
                  " ".join(leg for leg in LEGS if stalls[leg]) or "-", *legs,
                  f"{reads / sets:.1f}", f"{writes / sets:.1f}", f"{quickacks / sets:.1f}")
-        print(row.ljust(24) + "".join(cell.rjust(max(len(head), 13) + 2)
-                                      for head, cell in zip(heads, cells)))
+        print(row.ljust(24) + "".join(map(str.rjust, cells, widths)))
 
 
 def conclude(reports):
