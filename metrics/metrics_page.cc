@@ -25,9 +25,12 @@ percentiles of the last 10 and 60 seconds per command, for people and scripts.
 ## The legs of an exchange
 
 ```
-client_read | request_queue | upstream_wait | upstream_read | client_write
-first byte  last byte      handed to the   first byte of  last byte      last byte of the reply
-of the request read        kernel          the reply read               handed to the kernel
+   request read                reply read
+first        last    handed   first        last    handed
+ byte        byte    over     byte         byte    over
+  |-----------|---------|-------|-----------|---------|--> time
+   client_read  request_  upstream_  upstream_  client_
+                queue     wait       read       write
 ```
 
 | leg | from | to | what a long one means |
@@ -71,8 +74,12 @@ Two kinds of histograms record each duration.
   to the width of the bucket that the quantile falls into, and nothing above the last edge is told
   apart.
 
-The edges by default: EDGES. They are denser around the times that TCP waits by itself:
-delayed ACKs (40 and 200 ms), retransmissions (200 ms and more), lost SYNs (1 s, 3 s).
+The edges by default lie closer around the times that TCP waits by itself: delayed ACKs (40 and
+200 ms), retransmissions (200 ms and more), lost SYNs (1 s, 3 s). They are
+
+```
+EDGES
+```
 
 ## Windows
 
@@ -182,7 +189,7 @@ void AddLabels(std::string* page) {
 
 std::string MetricsPage() {
   std::string page = absl::StrReplaceAll(
-      kIntroduction, {{"EDGES", absl::StrReplaceAll(kDefaultBuckets, {{",", ", "}})}});
+      kIntroduction, {{"EDGES", absl::StrReplaceAll(kDefaultBuckets, {{",", " "}})}});
   absl::StrAppend(&page, "## The metrics\n");
   for (const MetricInfo& info : Catalog()) AddMetric(info, &page);
   AddLabels(&page);
