@@ -120,7 +120,10 @@ TEST(DashboardTest, EveryExpressionAnswersWithDataUnderLoad) {
     ASSERT_TRUE(
         proxy.WaitForMetric("mcscope_requests_total", {{"arm", arm}, {"command", "get"}}, 1));
   }
-  proxy.Set(R"({"nodelay": false})");
+  // A change can be seen only from a scrape before it to one after it.
+  ASSERT_TRUE(
+      Eventually([&] { return HasNumber(prometheus.Query("mcscope_setting_changes_total")); }));
+  proxy.Set(R"({"nodelay": "off"})");
   for (const Expression& expression : expressions) {
     EXPECT_TRUE(
         Eventually([&] { return HasNumber(prometheus.Query(expression.text)); }, absl::Seconds(20)))

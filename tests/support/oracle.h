@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/optional.h"
 #include "tests/support/mcscope.h"
 #include "tests/support/memcached.h"
 #include "tests/support/tcp_client.h"
@@ -32,7 +33,9 @@ class Oracle {
     bool second_look = false;
     Outcome direct, proxied;
   };
-  Verdict Compare(const Script& script, const Mask& mask = NoMask);
+  // `direct` saves asking memcached again when its answer to this script is known.
+  Verdict Compare(const Script& script, const Mask& mask = NoMask,
+                  absl::optional<Outcome> direct = absl::nullopt);
 
   Mcscope& proxy() { return proxy_; }
   Memcached& upstream() { return upstream_; }

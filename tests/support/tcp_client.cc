@@ -58,9 +58,10 @@ bool TcpClient::Pump(short events, absl::Duration limit, short* happened) {
 
 bool TcpClient::Send(absl::string_view bytes, absl::Duration limit) {
   while (!bytes.empty()) {
-    bytes.remove_prefix(SendSome(bytes));
+    const size_t sent = SendSome(bytes);
+    if (sent == std::string::npos) return false;
+    bytes.remove_prefix(sent);
     if (bytes.empty()) break;
-    if (ending_ == Ending::kReset) return false;
     // After memcached's end of stream there is nothing to poll for but the room to send.
     const short events = ending_ == Ending::kOpen ? POLLIN | POLLOUT : POLLOUT;
     if (!Pump(events, limit, nullptr) && ending_ != Ending::kEof) return false;
@@ -71,13 +72,12 @@ bool TcpClient::Send(absl::string_view bytes, absl::Duration limit) {
 size_t TcpClient::SendSome(absl::string_view bytes) {
   const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) return static_cast<size_t>(sent);
-  if (errno != EAGAIN && errno != EINTR) {
-    // What was received before a reset can still be read.
-    while (ending_ == Ending::kOpen && Pump(POLLIN, absl::ZeroDuration(), nullptr)) {
-    }
-    if (ending_ == Ending::kOpen) ending_ = Ending::kReset;
+  if (errno == EAGAIN || errno == EINTR) return 0;
+  // What was received before a reset can still be read.
+  while (ending_ == Ending::kOpen && Pump(POLLIN, absl::ZeroDuration(), nullptr)) {
   }
-  return 0;
+  if (ending_ == Ending::kOpen) ending_ = Ending::kReset;
+  return std::string::npos;
 }
 
 bool TcpClient::ReadWhile(const std::function<bool()>& wanting, absl::Duration limit) {

@@ -29,7 +29,7 @@ class TcpClient {
   // Sends all of it, reading meanwhile what comes, so that two full buffers never lock. False when
   // the connection ended first or the other side took nothing for `limit`.
   bool Send(absl::string_view bytes, absl::Duration limit = kPatience);
-  // As much as the kernel takes at once, without reading.
+  // As much as the kernel takes at once, without reading; npos when it never will again.
   size_t SendSome(absl::string_view bytes);
 
   // Reads until what was received (since the last Clear) ends with `end`, holds `count` bytes, or

@@ -1,0 +1,233 @@
+// Random sessions, told to memcached directly and through the proxy: commands of every kind, right
+// and wrong, cut anywhere, with pauses, ending in a half-close at any byte. Seeded: a failure names
+// its seed and prints the shortest session found that still fails.
+//
+// MCSCOPE_RANDOM_SEEDS=N asks for N sessions per combination, MCSCOPE_FIRST_SEED=S for other ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/integration/programs.h"
+#include "tests/support/oracle.h"
+
+namespace mcscope::test {
+namespace {
+
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : random_(seed) {}
+
+  std::vector<std::string> Commands() {
+    std::vector<std::string> commands(static_cast<size_t>(Number(1, 14)));
+    for (std::string& command : commands) command = OneCommand();
+    return commands;
+  }
+
+  // Cuts `bytes` into sends, some with a pause behind, and half-closes, mostly at the end.
+  Script Fragments(const std::string& bytes) {
+    Script script;
+    size_t end = bytes.size();
+    if (Chance(25)) end = static_cast<size_t>(Number(0, static_cast<int>(end)));
+    const int largest = Pick(std::vector<int>{1, 7, 40, 300, 3000, 1 << 20});
+    for (size_t at = 0; at < end;) {
+      const size_t piece = std::min(end - at, static_cast<size_t>(Number(1, largest)));
+      script.push_back(Send(bytes.substr(at, piece)));
+      at += piece;
+      // A session of single bytes needs no pause after each of them.
+      const bool pause = largest < 40 ? Chance(5) : Chance(50);
+      script.push_back(Pause(absl::Milliseconds(pause ? Number(1, 2) : 0)));
+    }
+    script.push_back(HalfClose());
+    return script;
+  }
+
+ private:
+  int Number(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool Chance(int percent) { return Number(1, 100) <= percent; }
+  template <typename T>
+  const T& Pick(const std::vector<T>& choices) {
+    return choices[static_cast<size_t>(Number(0, static_cast<int>(choices.size()) - 1))];
+  }
+
+  std::string Key() {
+    if (Chance(3)) return std::string(static_cast<size_t>(Number(249, 252)), 'k');
+    if (Chance(3)) return Pick(std::vector<std::string>{"a\tb", "noreply", "\x80", "q", "0", "é"});
+    return absl::StrCat("k", Number(0, 4));
+  }
+  std::string Value() {
+    const int kind = Number(1, 10);
+    if (kind == 1) return "";
+    if (kind == 2) return std::to_string(Number(0, 1000));
+    if (kind == 3) return "\r\nget k0\r\nversion\r\n";
+    if (kind == 4) return "\n\n\r\n";
+    if (kind == 5) return std::string(static_cast<size_t>(Number(1, 20000)), 'v');
+    return std::string(static_cast<size_t>(Number(1, 100)), 'w');
+  }
+  std::string LineEnd() { return Chance(6) ? "\n" : "\r\n"; }
+  // A value's announced length: mostly the right one.
+  std::string Length(const std::string& value) {
+    if (Chance(92)) return std::to_string(value.size());
+    return Pick(std::vector<std::string>{std::to_string(value.size() + 3), "-1", "x", "", "1x",
+                                         "1048577", std::to_string(value.size() / 2)});
+  }
+  std::string Noreply() { return Chance(20) ? " noreply" : ""; }
+  std::string Small() {
+    if (Chance(93)) return "0";
+    return Pick(std::vector<std::string>{"-1", "x", "4294967296", "1e3", "07", "+1"});
+  }
+
+  std::string Storage() {
+    const std::string word = Pick(std::vector<std::string>{"set", "set", "set", "add", "replace",
+                                                           "append", "prepend", "cas"});
+    const std::string value = Value();
+    return absl::StrCat(word, " ", Key(), " ", Small(), " ", Small(), " ", Length(value),
+                        word == "cas" ? absl::StrCat(" ", Number(1, 6)) : "", Noreply(), LineEnd(),
+                        value, LineEnd());
+  }
+  std::string Retrieval() {
+    std::vector<std::string> words = {Pick(std::vector<std::string>{"get", "gets"})};
+    if (Chance(20)) words = {Pick(std::vector<std::string>{"gat", "gats"}), Small()};
+    const int keys = Chance(5) ? Number(50, 600) : Number(0, 4);
+    for (int i = 0; i < keys; ++i) words.push_back(Key());
+    return absl::StrJoin(words, " ") + LineEnd();
+  }
+  std::string Other() {
+    switch (Number(1, 6)) {
+      case 1:
+        return absl::StrCat("delete ", Key(), Noreply(), LineEnd());
+      case 2:
+        return absl::StrCat("incr ", Key(), " ", Chance(90) ? Number(0, 99) : -1, Noreply(),
+                            LineEnd());
+      case 3:
+        return absl::StrCat("decr ", Key(), " ", Number(0, 99), Noreply(), LineEnd());
+      case 4:
+        return absl::StrCat("touch ", Key(), " ", Small(), Noreply(), LineEnd());
+      case 5:
+        return Pick(std::vector<std::string>{"version", "flush_all", "flush_all noreply",
+                                             "verbosity 1", "verbosity 0 noreply", "stats reset",
+                                             "stats bogus", "lru mode flat", "verbosity"}) +
+               LineEnd();
+      default:
+        return Garbage();
+    }
+  }
+  std::string Garbage() {
+    using namespace std::string_literals;  // NOLINT: a NUL byte
+    if (Chance(4)) return "quit" + LineEnd();
+    if (Chance(4)) return std::string(static_cast<size_t>(Number(1900, 2300)), 'x') + LineEnd();
+    return Pick(std::vector<std::string>{"", " ", "hello", "get", "set a", "set a 0 0", "incr k0",
+                                         "delete", "delete k0 5", "get k0\0k1"s, "\0"s, "\x80\x01",
+                                         "GET k0", "getx k0", "mg", "mz k0", "gat 0"}) +
+           LineEnd();
+  }
+  std::string MetaFlags(const std::vector<std::string>& known) {
+    std::string flags;
+    for (int i = Number(0, 4); i > 0; --i) absl::StrAppend(&flags, " ", Pick(known));
+    return flags;
+  }
+  std::string Meta() {
+    switch (Number(1, 6)) {
+      case 1:
+      case 2: {
+        const std::string value = Value();
+        return absl::StrCat("ms ", Key(), " ", Length(value),
+                            MetaFlags({"q", "F5", "T0", "I", "O12", "k", "c", "C3", "MA", "ME",
+                                       "MX", "Mx", "MR", "b"}),
+                            LineEnd(), value, LineEnd());
+      }
+      case 3:
+        return absl::StrCat(
+            "mg ", Key(), MetaFlags({"v", "v", "q", "k", "f", "s", "c", "O7", "t", "N0", "b", "Z"}),
+            LineEnd());
+      case 4:
+        return absl::StrCat("md ", Key(), MetaFlags({"q", "I", "k", "O1", "C2", "x"}), LineEnd());
+      case 5:
+        return absl::StrCat("ma ", Key(), MetaFlags({"q", "v", "N0", "J5", "D2", "MD", "Dx", "O4"}),
+                            LineEnd());
+      default:
+        return (Chance(80) ? "mn" : "me nokey") + LineEnd();
+    }
+  }
+  std::string OneCommand() {
+    const int kind = Number(1, 100);
+    if (kind <= 35) return Storage();
+    if (kind <= 60) return Retrieval();
+    if (kind <= 80) return Meta();
+    return Other();
+  }
+
+  std::mt19937 random_;
+};
+
+int FromEnvironment(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  int number = otherwise;
+  return value != nullptr && absl::SimpleAtoi(value, &number) ? number : otherwise;
+}
+
+Script ScriptOf(uint32_t seed, const std::vector<std::string>& commands) {
+  return Generator(~seed).Fragments(absl::StrJoin(commands, ""));
+}
+
+// Drops commands as long as the session still fails; gives up after some tries.
+std::vector<std::string> Shrunk(Oracle* oracle, uint32_t seed, std::vector<std::string> commands) {
+  int tries = 60;
+  for (bool shorter = true; shorter && tries > 0;) {
+    shorter = false;
+    for (size_t i = 0; i < commands.size() && tries > 0; ++i, --tries) {
+      std::vector<std::string> fewer = commands;
+      fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(i));
+      if (fewer.empty() || oracle->Compare(ScriptOf(seed, fewer)).same) continue;
+      commands = fewer;
+      shorter = true;
+      break;
+    }
+  }
+  return commands;
+}
+
+class RandomPipelines : public testing::TestWithParam<Combination> {};
+
+TEST_P(RandomPipelines, SameBytesAndSameEnd) {
+  Oracle oracle(kMcscope);
+  oracle.proxy().Set(GetParam().settings);
+  const int seeds = FromEnvironment("MCSCOPE_RANDOM_SEEDS", 40);
+  // Each combination has sessions of its own.
+  const int own = static_cast<int>(std::find_if(AllCombinations().begin(), AllCombinations().end(),
+                                                [](const Combination& combination) {
+                                                  return combination.name == GetParam().name;
+                                                }) -
+                                   AllCombinations().begin());
+  const uint32_t first = static_cast<uint32_t>(FromEnvironment("MCSCOPE_FIRST_SEED", own * 100000));
+  int second_looks = 0;
+  for (uint32_t seed = first; seed < first + static_cast<uint32_t>(seeds); ++seed) {
+    const std::vector<std::string> commands = Generator(seed).Commands();
+    Oracle::Verdict verdict = oracle.Compare(ScriptOf(seed, commands));
+    second_looks += verdict.second_look ? 1 : 0;
+    if (verdict.same) continue;
+    const Script script = ScriptOf(seed, Shrunk(&oracle, seed, commands));
+    const Oracle::Verdict again = oracle.Compare(script);
+    if (!again.same) verdict = again;
+    FAIL() << "seed " << seed << "\n"
+           << ToString(again.same ? ScriptOf(seed, commands) : script)
+           << "direct:  " << ToString(verdict.direct) << "\nproxied: " << ToString(verdict.proxied);
+  }
+  // Chunks that meet by chance are rare; a proxy that joins or splits them is not.
+  EXPECT_LE(second_looks, 2 + seeds / 10);
+  std::cout << seeds << " sessions, " << second_looks << " second looks\n";
+}
+
+std::string NameOf(const testing::TestParamInfo<Combination>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(All, RandomPipelines, testing::ValuesIn(AllCombinations()), NameOf);
+
+}  // namespace
+}  // namespace mcscope::test
