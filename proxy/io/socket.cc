@@ -1,7 +1,9 @@
 #include "proxy/io/socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -99,6 +101,9 @@ void Socket::SetKeepAlive() { SetInt(fd_, SOL_SOCKET, SO_KEEPALIVE, 1); }
 void Socket::ShutdownWrite() { shutdown(fd_, SHUT_WR); }
 
 void Socket::ResetOnClose() {
+  // A reset throws away what the kernel has not sent yet; an orderly end does not.
+  int unsent = 0;
+  if (ioctl(fd_, SIOCOUTQNSD, &unsent) == 0 && unsent > 0) return;
   const linger at_once = {1, 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }

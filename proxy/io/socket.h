@@ -56,7 +56,8 @@ class Socket {
 
   void ShutdownWrite();
 
-  // Makes the coming Close() send a reset instead of an orderly end.
+  // Makes the coming Close() send a reset instead of an orderly end, unless the kernel still has
+  // bytes to send: those go first, and an orderly end follows them.
   void ResetOnClose();
 
  private:
