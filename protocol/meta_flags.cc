@@ -11,21 +11,6 @@ constexpr size_t kMaxOpaqueToken = 32;  // the `O` included
 
 bool IsBase64(char c) { return absl::ascii_isalnum(c) || c == '+' || c == '/' || c == '='; }
 
-// Can memcached decode `key`? It skips what is not of the alphabet, wants whole groups of four, and
-// stops at the first group with padding.
-bool DecodesAsBase64(absl::string_view key) {
-  const auto count = std::count_if(key.begin(), key.end(), IsBase64);
-  if (count == 0 || count % 4 != 0) return false;
-  size_t place = 0;
-  size_t padding = 0;
-  for (const char c : key) {
-    if (!IsBase64(c)) continue;
-    if (c == '=') ++padding;
-    if (++place % 4 == 0 && padding > 0) return padding <= 2;
-  }
-  return true;
-}
-
 bool IsMode(Command command, char mode) {
   const absl::string_view modes = command == Command::kMs   ? "EAPRS"
                                   : command == Command::kMa ? "ID+-"
@@ -74,6 +59,21 @@ bool IsGoodFlag(Command command, absl::string_view token, absl::string_view key)
 
 }  // namespace
 
+bool DecodesAsBase64(absl::string_view key) {
+  // memcached skips what is not of the alphabet, wants whole groups of four, and stops at the first
+  // group with padding.
+  const auto count = std::count_if(key.begin(), key.end(), IsBase64);
+  if (count == 0 || count % 4 != 0) return false;
+  size_t place = 0;
+  size_t padding = 0;
+  for (const char c : key) {
+    if (!IsBase64(c)) continue;
+    if (c == '=') ++padding;
+    if (++place % 4 == 0 && padding > 0) return padding <= 2;
+  }
+  return true;
+}
+
 MetaFlags ReadMetaFlags(Command command, const Tokens& tokens, size_t first) {
   MetaFlags flags;
   const absl::string_view key = tokens.at[1];
@@ -92,6 +92,7 @@ MetaFlags ReadMetaFlags(Command command, const Tokens& tokens, size_t first) {
     seen[letter / 64] |= bit;
     if (!IsGoodFlag(command, token, key)) flags.refused = true;
     if (letter == 'q') flags.quiet = true;
+    if (letter == 'N') flags.creates = true;
     if (letter == 'k') asks_key = true;
     if (letter == 'b') binary_key = true;
     if (letter == 'O') flags.opaque_hash = HashToken(token);

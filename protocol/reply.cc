@@ -121,11 +121,11 @@ const Results& ResultsOf(Command command) {
   return kErrors;
 }
 
-bool Repeats(uint32_t asked, uint32_t repeated) { return asked == 0 || asked == repeated; }
-
 // May memcached break the silence of a quiet request with `reply`?
 bool BreaksSilence(const Request& request, const Reply& reply) {
   switch (reply.error) {
+    case ErrorKind::kTooLarge:
+      return request.command == Command::kMs;
     case ErrorKind::kServer:
       return true;
     case ErrorKind::kClient:
@@ -139,12 +139,16 @@ bool BreaksSilence(const Request& request, const Reply& reply) {
   if (reply.code == ReplyCode::kEn) return false;
   const bool success =
       reply.code == ReplyCode::kHd || reply.code == ReplyCode::kVa || reply.code == ReplyCode::kOk;
-  if (success && request.command != Command::kMg) return false;
-  return Repeats(request.opaque_hash, reply.opaque_hash) &&
-         Repeats(request.key_hash, reply.key_hash);
+  if (success && request.command != Command::kMg && !request.creates) return false;
+  return RepeatsWhatWasAsked(request, reply);
 }
 
 }  // namespace
+
+bool RepeatsWhatWasAsked(const Request& request, const Reply& reply) {
+  return (request.opaque_hash == 0 || request.opaque_hash == reply.opaque_hash) &&
+         (request.key_hash == 0 || request.key_hash == reply.key_hash);
+}
 
 bool CanAnswer(const Request& request, const Reply& reply) {
   if (request.answer == Answer::kNever) return false;

@@ -40,10 +40,11 @@ inline constexpr size_t kReplyCodeCount = static_cast<size_t>(ReplyCode::kOther)
 
 // Whose fault an error line says it is.
 enum class ErrorKind : uint8_t {
-  kNone,     // it is no error
-  kGeneric,  // ERROR, Error
-  kClient,   // CLIENT_ERROR
-  kServer,   // SERVER_ERROR, also in place of the END of values
+  kNone,      // it is no error
+  kGeneric,   // ERROR, Error
+  kClient,    // CLIENT_ERROR
+  kTooLarge,  // SERVER_ERROR: the value is too large to be stored
+  kServer,    // SERVER_ERROR otherwise, also in place of the END of values
 };
 
 struct Reply {
@@ -57,6 +58,9 @@ struct Reply {
 // Can `reply` be the answer to `request`? For an Answer::kAlways request true means "it is its
 // answer, or the pairing is lost"; for a quiet one, false means "that request stayed silent".
 bool CanAnswer(const Request& request, const Reply& reply);
+
+// Does `reply` repeat the opaque and the key that `request` asked it to repeat?
+bool RepeatsWhatWasAsked(const Request& request, const Reply& reply);
 
 // The `result` label of an answered request.
 Result ResultOf(const Request& request, const Reply& reply);

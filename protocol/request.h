@@ -24,7 +24,9 @@ struct Request {
   bool drops_unsent_replies = false;
   // memcached 1.6.18 answers it (if at all) with an error line: its line or its data block is bad.
   bool refused = false;
-  // Of a quiet request: hashes of the opaque and of the key that each of its replies but an error
+  // A quiet `ma` that creates what is missing, and then breaks its silence.
+  bool creates = false;
+  // Of a meta request: hashes of the opaque and of the key that each of its replies but an error
   // repeats; 0 where it repeats none. They tell neighbouring quiet requests apart.
   uint32_t opaque_hash = 0;
   uint32_t key_hash = 0;

@@ -65,14 +65,17 @@ void ReadMeta(const Tokens& tokens, TextLine* line) {
   }
   const MetaFlags flags = ReadMetaFlags(request.command, tokens, first_flag);
   request.refused = flags.refused;
-  if (!flags.quiet) return;
-  request.answer = Answer::kPerhaps;
   request.opaque_hash = flags.opaque_hash;
   request.key_hash = flags.key_hash;
+  if (!flags.quiet) return;
+  request.answer = Answer::kPerhaps;
+  request.creates = flags.creates && request.command == Command::kMa;
 }
 
 void ReadMe(const Tokens& tokens, Request* request) {
-  request->refused = tokens.count < 2 || !IsKey(tokens.at[1]);
+  const bool binary_key = tokens.count > 2 && tokens.at[2] == "b";
+  request->refused =
+      tokens.count < 2 || !IsKey(tokens.at[1]) || (binary_key && !DecodesAsBase64(tokens.at[1]));
 }
 
 bool HasLongKey(const Tokens& tokens, size_t first) {

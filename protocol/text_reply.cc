@@ -53,6 +53,7 @@ ReplyCode CodeOfWord(absl::string_view line) {
 
 ErrorKind KindOfError(absl::string_view line) {
   if (absl::StartsWith(line, "CLIENT_ERROR")) return ErrorKind::kClient;
+  if (absl::StartsWith(line, "SERVER_ERROR object too large")) return ErrorKind::kTooLarge;
   if (absl::StartsWith(line, "SERVER_ERROR")) return ErrorKind::kServer;
   if (absl::StartsWith(line, "ERROR") || absl::StartsWith(line, "Error")) {
     return ErrorKind::kGeneric;

@@ -1,0 +1,24 @@
+// Requests of all kinds, well-formed and not, and how each is framed: for the framer's own tests,
+// and for those that ask the real memcached.
+#ifndef MCSCOPE_TESTS_PROTOCOL_REQUEST_CASES_H_
+#define MCSCOPE_TESTS_PROTOCOL_REQUEST_CASES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mcscope::protocol {
+
+// Requests one after the other, and what each is (as Describe() puts it).
+struct RequestCase {
+  const char* name;
+  std::vector<std::pair<std::string, std::string>> requests;
+};
+
+std::vector<RequestCase> RequestCases();
+
+std::string Times(char c, size_t count);
+
+}  // namespace mcscope::protocol
+
+#endif  // MCSCOPE_TESTS_PROTOCOL_REQUEST_CASES_H_
