@@ -1,8 +1,8 @@
 #include "proxy/link.h"
 
-#include <algorithm>
 #include <cerrno>
 
+#include "protocol/pairing.h"
 #include "proxy/io/clock.h"
 #include "proxy/session.h"
 
@@ -127,41 +127,40 @@ void Link::Frame(absl::string_view bytes, int64_t now) {
 }
 
 bool Link::Pair(const protocol::Reply& reply, int64_t now, uint64_t reply_end) {
-  if (reply.code == protocol::ReplyCode::kError) SkipToSenderOfError();
-  while (paired_ < queue_.size()) {
-    Exchange& exchange = queue_[paired_];
-    const Answer due = exchange.request.answer;
-    const bool fits = due != Answer::kNever && protocol::CanAnswer(exchange.request, reply);
-    if (!fits && due == Answer::kAlways) {
-      session_->BecomeTunnel(protocol::OpaqueReason::kReply);
-      return false;
-    }
-    if (handed_ == paired_) {  // answered while its last bytes still wait in this process
-      exchange.timeline.handed = exchange.timeline.last_read;
-      ++handed_;
-    }
-    ++paired_;
-    if (!fits) continue;  // a later reply proves that this one stayed silent
-    exchange.answered = true;
-    exchange.result = protocol::ResultOf(exchange.request, reply);
-    exchange.timeline.reply_first = reply_first_;
-    exchange.timeline.reply_last = now;
-    exchange.reply_end = reply_end;
-    return true;
+  const size_t count = queue_.size() - paired_;
+  const protocol::Pairing pairing = protocol::FindAnswered(
+      reply, count,
+      [this](size_t i) -> const protocol::Request& { return queue_[paired_ + i].request; });
+  if (pairing.kind != protocol::Pairing::Kind::kAnswers) {
+    const bool nobody_asked =
+        pairing.kind == protocol::Pairing::Kind::kNobody && pairing.index == count;
+    if (nobody_asked && session_->AnsweredEarly(reply)) return true;
+    session_->BecomeTunnel(nobody_asked ? protocol::OpaqueReason::kUnsolicited
+                                        : protocol::OpaqueReason::kReply);
+    return false;
   }
-  if (session_->AnsweredEarly(reply)) return true;
-  session_->BecomeTunnel(protocol::OpaqueReason::kUnsolicited);
-  return false;
+  for (size_t i = 0; i < pairing.index; ++i) {  // silent, or its reply was thrown away
+    Exchange& passed = NextPaired();
+    if (passed.request.answer == Answer::kAlways) passed.result = protocol::Result::kError;
+  }
+  Exchange& exchange = NextPaired();
+  exchange.answered = true;
+  exchange.result = protocol::ResultOf(exchange.request, reply);
+  exchange.timeline.reply_first = reply_first_;
+  exchange.timeline.reply_last = now;
+  exchange.reply_end = reply_end;
+  return true;
 }
 
-// memcached answers a get line with a key that is too long with one error, and throws away the
-// replies before it that it has not sent yet.
-void Link::SkipToSenderOfError() {
-  for (size_t i = paired_; i < handed_; ++i) {
-    if (!queue_[i].request.drops_unsent_replies) continue;
-    for (; paired_ < i; ++paired_) queue_[paired_].result = protocol::Result::kError;
-    return;
+// Moves the mark of paired exchanges on over the next one.
+Exchange& Link::NextPaired() {
+  Exchange& exchange = queue_[paired_];
+  if (handed_ == paired_) {  // answered while its last bytes still wait in this process
+    exchange.timeline.handed = exchange.timeline.last_read;
+    ++handed_;
   }
+  ++paired_;
+  return exchange;
 }
 
 void Link::StampHanded() {

@@ -64,7 +64,7 @@ class Link final : private io::StreamHandler {
 
   void Frame(absl::string_view bytes, int64_t now);
   bool Pair(const protocol::Reply& reply, int64_t now, uint64_t reply_end);
-  void SkipToSenderOfError();
+  Exchange& NextPaired();
   void StampHanded();
   void SettleUnanswered();
   void RecordFinished();
