@@ -14,7 +14,7 @@ build_image() {
     image_is_here "$base" || make_base "$base"
   fi
   echo "dev: building the image on $base"
-  image_tool bud --isolation chroot --network host --layers --build-arg "BASE=$base" \
+  image_tool bud --format docker --isolation chroot --network host --layers --build-arg "BASE=$base" \
     --tag localhost/mcscope .
   try_image localhost/mcscope
   as_root rm -f "$image_folder/mcscope.tar"
