@@ -87,7 +87,8 @@ void Session::OnReadable() {
   const int64_t now = io::NowNs();
   route_->recorder->Received(Side::kClient, got.bytes);
   const absl::string_view bytes(scratch, got.bytes);
-  if (settings_version_ != context_->settings_version && !framer_.mid_request()) AdoptSettings();
+  const bool between_requests = tunnel_ || !framer_.mid_request();
+  if (between_requests && settings_version_ != context_->settings_version) AdoptSettings();
   if (tunnel_) return Forward(bytes);
   const bool completed = Frame(bytes, now);
   if (tunnel_) return Forward(bytes);

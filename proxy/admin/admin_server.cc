@@ -110,7 +110,7 @@ void AdminServer::AddPaths() {
   http_.Handle("GET", "/metrics", [this](const Exchange& e) { e->Send(Metrics()); });
   http_.Handle("GET", "/legs.json", [this](const Exchange& e) { e->Send(Legs()); });
   http_.Handle("GET", "/settings", [this](const Exchange& e) {
-    e->Send({200, kJson, SettingsToJson(settings_->Get())});
+    e->Send({200, kJson, SettingsToJson(settings_->Get(), JsonLayout::kIndented)});
   });
   http_.Handle("PUT", "/settings",
                [this](const Exchange& e) { e->Send(ChangeSettings(e->body())); });
@@ -142,9 +142,8 @@ HttpReply AdminServer::ChangeSettings(const std::string& body) {
     return {400, kPlainText, absl::StrCat(settings.status().message(), "; nothing was changed\n")};
   }
   settings_->Set(*settings);
-  const std::string now = SettingsToJson(*settings);
-  spdlog::info("settings changed: {}", now);
-  return {200, kJson, now};
+  spdlog::info("settings: {}", SettingsToJson(*settings, JsonLayout::kOneLine));
+  return {200, kJson, SettingsToJson(*settings, JsonLayout::kIndented)};
 }
 
 void AdminServer::CheckReadiness(const std::shared_ptr<HttpExchange>& exchange) {

@@ -49,7 +49,7 @@ absl::Status SetMember(const std::string& name, const json& value, Settings* set
 
 }  // namespace
 
-std::string SettingsToJson(const Settings& settings) {
+std::string SettingsToJson(const Settings& settings, JsonLayout layout) {
   nlohmann::ordered_json object;
   object["nodelay"] = std::string(OnOff(settings.treatments.nodelay));
   object["coalesce"] = std::string(OnOff(settings.treatments.coalesce));
@@ -57,7 +57,7 @@ std::string SettingsToJson(const Settings& settings) {
   object["ab"] = settings.ab.ToString();
   object["ab_percent"] = settings.ab_percent;
   object["log_level"] = std::string(Name(settings.log_level));
-  return object.dump(2) + "\n";
+  return layout == JsonLayout::kOneLine ? object.dump() : object.dump(2) + "\n";
 }
 
 absl::StatusOr<Settings> SettingsFromJson(absl::string_view text, const Settings& current) {

@@ -10,8 +10,9 @@
 
 namespace mcscope::admin {
 
-// One object; switches as "on" or "off", like the flags.
-std::string SettingsToJson(const Settings& settings);
+// One object; switches as "on" or "off", like the flags. In one line (for the log) or several.
+enum class JsonLayout { kOneLine, kIndented };
+std::string SettingsToJson(const Settings& settings, JsonLayout layout);
 
 // `current` with the members of the JSON object `text` put in its place; true and false are taken
 // for "on" and "off". Errors: InvalidArgument with the reason (no JSON, an unknown member, a value
