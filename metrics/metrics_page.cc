@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kIntroduction[] = R"(# Metrics
 
-<!-- Generated from metrics/catalog.cc and metrics/metrics_page.cc. Don't edit; after a change there:
+<!-- Generated from metrics/catalog.cc and metrics/metrics_page.cc. After a change there:
      cmake --build --preset dev --target mcscope_metrics_doc
      build/dev/bin/mcscope_metrics_doc > docs/METRICS.md -->
 
@@ -33,14 +33,7 @@ first        last    handed   first        last    handed
                 queue     wait       read       write
 ```
 
-| leg | from | to | what a long one means |
-|---|---|---|---|
-| `client_read` | first byte of the request read | last byte of the request read | the app splits its writes, Nagle holds them, or its link is slow |
-| `request_queue` | last byte read | last byte handed to the kernel towards memcached | the proxy or memcached's socket is backed up |
-| `upstream_wait` | handed over | first byte of the reply read | network and memcached (and, pipelined, the replies ahead) |
-| `upstream_read` | first byte | last byte of the reply read | large values, memcached's own split writes |
-| `client_write` | last byte read | last byte handed to the kernel towards the app | the app reads slowly |
-
+LEGS
 All moments are read from the monotonic clock around the system calls, in nanoseconds. The legs
 telescope: **the five of an exchange add up to its total exactly.** So the sums of the legs add up
 to the sum of `mcscope_request_duration_seconds`; their quantiles don't.
@@ -66,9 +59,9 @@ whose treatments differ as listed. The arm of a request is fixed when the reques
 
 Two kinds of histograms record each duration.
 
-* **Fine**, inside the process: 64 buckets per octave up to 137 s. `mcscope_leg_quantile_seconds` and
-  `/legs.json` come from these; a value is within 1 % of the sample at that rank (0.8 % at worst,
-  exact below 128 ns).
+* **Fine**, inside the process: 64 buckets per octave up to 137 s. `/legs.json` and
+  `mcscope_leg_quantile_seconds` come from these; a value is within 1 % of the sample at that rank
+  (0.8 % at worst, exact below 128 ns).
 * **Classic**, in the exposition: the edges of `--buckets`. A bucket counts durations up to and
   including its edge, exactly. `histogram_quantile()` interpolates inside a bucket: its error is up
   to the width of the bucket that the quantile falls into, and nothing above the last edge is told
@@ -108,7 +101,8 @@ sum by (leg) (rate(mcscope_leg_duration_seconds_sum[1m]))
 Arm `a` beside arm `b`, sets only:
 
 ```
-histogram_quantile(0.99, sum by (arm, le) (rate(mcscope_request_duration_seconds_bucket{command="set"}[5m])))
+histogram_quantile(0.99,
+  sum by (arm, le) (rate(mcscope_request_duration_seconds_bucket{command="set"}[5m])))
 ```
 
 Hit ratio of gets:
@@ -140,7 +134,36 @@ changes(mcscope_setting_changes_total[1m]) > 0
 ```
 )";
 
+struct LegRow {
+  Leg leg;
+  absl::string_view from;
+  absl::string_view to;
+  absl::string_view long_means;
+};
+
+constexpr LegRow kLegRows[] = {
+    {Leg::kClientRead, "first byte of the request read", "last byte of the request read",
+     "the app splits its writes, Nagle holds them, or its link is slow"},
+    {Leg::kRequestQueue, "last byte read", "last byte handed to the kernel towards memcached",
+     "the proxy or memcached's socket is backed up"},
+    {Leg::kUpstreamWait, "handed over", "first byte of the reply read",
+     "network and memcached (and, pipelined, the replies ahead)"},
+    {Leg::kUpstreamRead, "first byte", "last byte of the reply read",
+     "large values, memcached's own split writes"},
+    {Leg::kClientWrite, "last byte read", "last byte handed to the kernel towards the app",
+     "the app reads slowly"},
+};
+
 std::string Code(absl::string_view text) { return absl::StrCat("`", text, "`"); }
+
+std::string LegTable() {
+  std::string table = "| leg | from | to | what a long one means |\n|---|---|---|---|\n";
+  for (const LegRow& row : kLegRows) {
+    absl::StrAppend(&table, "| ", Code(Name(row.leg)), " | ", row.from, " | ", row.to, " | ",
+                    row.long_means, " |\n");
+  }
+  return table;
+}
 
 void AddMetric(const MetricInfo& info, std::string* page) {
   absl::StrAppend(page, "\n### `", info.name, "`\n\n", Name(info.type));
@@ -189,7 +212,8 @@ void AddLabels(std::string* page) {
 
 std::string MetricsPage() {
   std::string page = absl::StrReplaceAll(
-      kIntroduction, {{"EDGES", absl::StrReplaceAll(kDefaultBuckets, {{",", " "}})}});
+      kIntroduction,
+      {{"LEGS", LegTable()}, {"EDGES", absl::StrReplaceAll(kDefaultBuckets, {{",", " "}})}});
   absl::StrAppend(&page, "## The metrics\n");
   for (const MetricInfo& info : Catalog()) AddMetric(info, &page);
   AddLabels(&page);

@@ -5,8 +5,9 @@
 // number. Quantiles are of all samples in the window, never means of quantiles. It reads no clock:
 // the caller passes the time.
 //
-// Owner and only user: the admin thread. Bounded: at most 121 slices; sparse and packed, a slice
-// takes about 2 bytes per histogram bucket that gained something (a few KiB under load).
+// Owner and only user: the admin thread. Bounded: at most 121 slices, 60 when ticks come as they
+// should; a slice takes about 2 bytes per histogram bucket that gained something. Measured: 100 KiB
+// for ten commands on both arms at 50,000 requests per second.
 #ifndef MCSCOPE_METRICS_WINDOW_H_
 #define MCSCOPE_METRICS_WINDOW_H_
 

@@ -69,6 +69,7 @@ TEST(BucketBounds, EveryValueFindsTheBucketThatTheDefinitionGives) {
 
 TEST(BucketBounds, EdgesMayBeCloserThanFineBucketsAreWide) {
   std::vector<std::string> edges;
+  edges.reserve(kMaxEdges);
   for (int i = 0; i < 64; ++i) edges.push_back(absl::StrCat(1'000'000'000 + i, "ns"));
   const auto bounds = BucketBounds::Parse(absl::StrJoin(edges, ","));
   ASSERT_TRUE(bounds.ok()) << bounds.status();
@@ -100,6 +101,7 @@ TEST(BucketBounds, SaysWhatIsWrongWithAnEdge) {
 
 TEST(BucketBounds, TakesSixtyFourEdgesAndNoMore) {
   std::vector<std::string> edges;
+  edges.reserve(kMaxEdges + 1);
   for (int i = 1; i <= 64; ++i) edges.push_back(absl::StrCat(i, "ms"));
   EXPECT_EQ(ErrorOf(absl::StrJoin(edges, ",")), "");
   edges.push_back("65ms");
