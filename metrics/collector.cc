@@ -141,9 +141,9 @@ void Collector::AddArms(const CollectorRoute& route, const RouteCounts<uint64_t>
     families->AddHistogram(Metric::kRequestReads, {route.name, Name(arm)}, kEdges,
                            of_arm.request_reads.buckets, Number(of_arm.request_reads.sum));
     families->Add(Metric::kSplitRequests, {route.name, Name(arm)}, Number(of_arm.split_requests));
-    for (size_t i = 0; i < kLegCount; ++i) {
-      families->Add(Metric::kStalls, {route.name, Name(static_cast<Leg>(i)), Name(arm)},
-                    Number(of_arm.stalls[i]));
+    for (const Leg leg : kReadLegs) {
+      families->Add(Metric::kStalls, {route.name, Name(leg), Name(arm)},
+                    Number(of_arm.stalls[static_cast<size_t>(leg)]));
     }
   }
 }

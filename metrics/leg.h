@@ -19,6 +19,9 @@ enum class Leg : uint8_t {
 };
 inline constexpr size_t kLegCount = 5;
 
+// The legs in which bytes are waited for that others send piecemeal: where a stall can be.
+inline constexpr std::array<Leg, 2> kReadLegs = {Leg::kClientRead, Leg::kUpstreamRead};
+
 absl::string_view Name(Leg leg);
 
 // The moments of one exchange, CLOCK_MONOTONIC, in nanoseconds, each read right after the system

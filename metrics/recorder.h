@@ -49,7 +49,7 @@ class alignas(64) Recorder {
   void ExchangeAborted(protocol::Command command, Arm arm);
   // An exchange whose reply came before its request was whole: counted, in no histogram.
   void ExchangeAnsweredEarly(protocol::Command command, protocol::Result result, Arm arm);
-  void Stalled(Leg leg, Arm arm);
+  void Stalled(Leg leg, Arm arm);  // `leg`: one of kReadLegs
   void QuickAckSent(Side side);
   void Received(Side side, size_t bytes);  // one recv that brought `bytes`
   void Written(Side side, size_t bytes);   // one send that took `bytes`

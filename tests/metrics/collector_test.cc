@@ -79,7 +79,7 @@ void CollectorTest::RecordEverything() {
         }
       }
     }
-    for (size_t leg = 0; leg < kLegCount; ++leg) first_.Stalled(static_cast<Leg>(leg), arm);
+    for (const Leg leg : kReadLegs) first_.Stalled(leg, arm);
   }
   for (const Side side : {Side::kClient, Side::kUpstream}) {
     first_.QuickAckSent(side);
@@ -151,7 +151,7 @@ TEST_F(CollectorTest, SeriesWithoutACommandExistFromTheStart) {
   const test::Exposition page = Scrape();
   for (const char* route : {"main", "side \"quoted\"\\"}) {
     const test::Labels labels = {{"route", route}};
-    EXPECT_EQ(page.Select("mcscope_stalls_total", labels).size(), kLegCount * kArmCount);
+    EXPECT_EQ(page.Select("mcscope_stalls_total", labels).size(), kReadLegs.size() * kArmCount);
     EXPECT_EQ(page.Select("mcscope_split_requests_total", labels).size(), kArmCount);
     EXPECT_EQ(page.Select("mcscope_request_reads_count", labels).size(), kArmCount);
     EXPECT_EQ(page.Select("mcscope_overhead_seconds_count", labels).size(), kArmCount);
