@@ -91,6 +91,7 @@ TEST(ResultTest, OnlyWhatBreaksItsSilenceAnswersAQuietRequest) {
 // "answers 2", "nobody" or "unsure".
 std::string Paired(const std::vector<std::string>& requests, const std::string& reply) {
   std::vector<Request> queue;
+  queue.reserve(requests.size());
   for (const std::string& request : requests) queue.push_back(RequestOf(request));
   const Pairing pairing = FindAnswered(ReplyOf(reply), queue.size(),
                                        [&](size_t i) -> const Request& { return queue[i]; });

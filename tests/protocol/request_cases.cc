@@ -4,9 +4,19 @@ namespace mcscope::protocol {
 
 std::string Times(char c, size_t count) { return std::string(count, c); }
 
-std::vector<RequestCase> RequestCases() {
-  const std::string long_key = Times('k', 251);
-  const std::string longest_key = Times('k', 250);
+namespace {
+
+const std::string& LongKey() {
+  static const std::string& key = *new std::string(251, 'k');
+  return key;
+}
+
+const std::string& LongestKey() {
+  static const std::string& key = *new std::string(250, 'k');
+  return key;
+}
+
+std::vector<RequestCase> FetchesAndLines() {
   return {
       {"fetches",
        {{"get a\r\n", "get always"},
@@ -24,11 +34,11 @@ std::vector<RequestCase> RequestCases() {
         {"get \r\n", "get always refused"},
         {"gat\r\n", "gat always refused"},
         {"gat x a\r\n", "gat always refused"},
-        {"gat x " + long_key + "\r\n", "gat always refused"},
-        {"get " + long_key + "\r\n", "get always refused drops"},
-        {"get a b " + long_key + " c\r\n", "get always refused drops"},
-        {"get " + longest_key + "\r\n", "get always"},
-        {"gats 1 " + longest_key + " " + long_key + "\r\n", "gats always refused drops"}}},
+        {"gat x " + LongKey() + "\r\n", "gat always refused"},
+        {"get " + LongKey() + "\r\n", "get always refused drops"},
+        {"get a b " + LongKey() + " c\r\n", "get always refused drops"},
+        {"get " + LongestKey() + "\r\n", "get always"},
+        {"gats 1 " + LongestKey() + " " + LongKey() + "\r\n", "gats always refused drops"}}},
       {"line ends",
        {{"version\n", "version always"},
         {"version\r\r\n", "other always refused"},
@@ -44,6 +54,11 @@ std::vector<RequestCase> RequestCases() {
         {std::string("set a 0 0 1\0 x y z", 18) + "\r\n1\r\n", "set always"},
         {std::string("delete a\0 noreply", 17) + "\r\n", "delete always"},
         {std::string("\0", 1) + "\r\n", "other always refused"}}},
+  };
+}
+
+std::vector<RequestCase> Storage() {
+  return {
       {"storage",
        {{"set a 0 0 2\r\nhi\r\n", "set always"},
         {"add a 0 0 0\r\n\r\n", "add always"},
@@ -57,7 +72,7 @@ std::vector<RequestCase> RequestCases() {
         {"set a 0 0 3\r\nabcde", "set always refused"},
         {"set a 0 0 1 noreply\r\nabc", "set never refused"},
         {"set a 0 0 2\r\nhi\n\n", "set always refused"},
-        {"set " + longest_key + " 0 0 2\r\nhi\r\n", "set always"}}},
+        {"set " + LongestKey() + " 0 0 2\r\nhi\r\n", "set always"}}},
       {"storage lines that leave their data to run",
        {{"set a x 0 5\r\n", "set always refused"},
         {"hello\r\n", "other always refused"},
@@ -67,7 +82,7 @@ std::vector<RequestCase> RequestCases() {
         {"set a 0 0\r\n", "set always refused"},
         {"set a 0 0 1 noreply x\r\n", "set always refused"},
         {"set a 0 0 noreply\r\n", "set never refused"},
-        {"set " + long_key + " 0 0 5\r\n", "set always refused"},
+        {"set " + LongKey() + " 0 0 5\r\n", "set always refused"},
         {"cas a 0 0 5\r\n", "cas always refused"},
         {"cas a 0 0 5 noreply\r\n", "cas never refused"},
         {"cas a 0 0 5 x\r\n", "cas always refused"}}},
@@ -88,6 +103,11 @@ std::vector<RequestCase> RequestCases() {
         {"set a 0 9223372036854775807 2\r\nhi\r\n", "set always"},
         {"set a 0 9223372036854775808 2\r\n", "set always refused"},
         {"set a 0 -9223372036854775808 2\r\nhi\r\n", "set always"}}},
+  };
+}
+
+std::vector<RequestCase> Changes() {
+  return {
       {"changes",
        {{"delete a\r\n", "delete always"},
         {"delete a 0\r\n", "delete always"},
@@ -99,7 +119,7 @@ std::vector<RequestCase> RequestCases() {
         {"delete a 0 0\r\n", "delete always refused"},
         {"delete a b c noreply\r\n", "delete always refused"},
         {"delete\r\n", "delete always refused"},
-        {"delete " + long_key + "\r\n", "delete always refused"},
+        {"delete " + LongKey() + "\r\n", "delete always refused"},
         {"incr a 1\r\n", "incr always"},
         {"decr a 1 noreply\r\n", "decr never"},
         {"incr a noreply\r\n", "incr never refused"},
@@ -109,6 +129,11 @@ std::vector<RequestCase> RequestCases() {
         {"touch a 0\r\n", "touch always"},
         {"touch a -1 noreply\r\n", "touch never"},
         {"touch a noreply\r\n", "touch never refused"}}},
+  };
+}
+
+std::vector<RequestCase> Meta() {
+  return {
       {"meta",
        {{"mg a\r\n", "mg always"},
         {"mg a v k Oabc\r\n", "mg always opaque key"},
@@ -120,7 +145,7 @@ std::vector<RequestCase> RequestCases() {
         {"mg a S\r\n", "mg always refused"},
         {"mg a N\r\n", "mg always refused"},
         {"mg\r\n", "mg always refused"},
-        {"mg " + long_key + " q\r\n", "mg always refused"},
+        {"mg " + LongKey() + " q\r\n", "mg always refused"},
         {"mg a " + Times('O', 33) + "\r\n", "mg always refused opaque"},
         {"mg a " + Times('O', 32) + "\r\n", "mg always opaque"},
         {"md a q\r\n", "md perhaps"},
@@ -149,9 +174,14 @@ std::vector<RequestCase> RequestCases() {
         {"ms a S2\r\n", "ms always refused"},
         {"ms a -1 q\r\n", "ms always refused"},
         {"ms a\r\n", "ms always refused"},
-        {"ms " + long_key + " 5\r\n", "ms always refused"},
+        {"ms " + LongKey() + " 5\r\n", "ms always refused"},
         {"ms a 2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\r\nhi\r\n", "ms always refused"},
         {"ms a 2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\r\n", "ms always refused"}}},
+  };
+}
+
+std::vector<RequestCase> Administration() {
+  return {
       {"administration",
        {{"flush_all\r\n", "flush_all always"},
         {"flush_all noreply\r\n", "flush_all never"},
@@ -200,6 +230,16 @@ std::vector<RequestCase> RequestCases() {
         {"git / HTTP/1.1\r\n", "other always refused"},
         {"\x80\x01\x02\r\n", "other always refused"}}},
   };
+}
+
+}  // namespace
+
+std::vector<RequestCase> RequestCases() {
+  std::vector<RequestCase> all;
+  for (const auto& group : {FetchesAndLines(), Storage(), Changes(), Meta(), Administration()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  return all;
 }
 
 }  // namespace mcscope::protocol
