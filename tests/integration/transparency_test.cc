@@ -298,8 +298,8 @@ const Row kAdministration[] = {
       Await("\r\n")},
      MaskStatistics},
     {"C47_MetadumpHash",
-     {Send(kTwoItems), Await("END\r\n"), Send("lru_crawler metadump hash\r\n"), Pause(kGap),
-      Send("version\r\n")},
+     {Send(kTwoItems), Await("END\r\n"), Pause(absl::Milliseconds(100)),
+      Send("lru_crawler metadump hash\r\n"), Pause(kGap), Send("version\r\n")},
      MaskStatistics},
     {"C47_MgdumpIsUnknown",
      {Send("lru_crawler mgdump all\r\nlru_crawler\r\nlru_crawler bogus\r\nversion\r\n")}},
@@ -326,7 +326,7 @@ const Row kAdministration[] = {
          "cache_memlimit 1\r\nflush_all 0\r\nflush_all noreply\r\nmisbehave\r\nversion\r\n")}},
     {"C52_OddErrorLines",
      {Send("refresh_certs\r\nshutdown\r\nlru_crawler enable\r\nlru_crawler disable\r\n"
-           "lru_crawler crawl all\r\nlru_crawler sleep 100\r\nlru_crawler tocrawl "
+           "lru_crawler sleep 100\r\nlru_crawler tocrawl "
            "5\r\nversion\r\n")}},
     {"C56_OpaqueOnMiss", {Send("mg nope k Oabc v\r\nmg nope k Oabc q v\r\nmn\r\n")}},
 };

@@ -13,31 +13,35 @@ std::string MaskStatistics(std::string received) {
   return std::regex_replace(std::regex_replace(received, stat, "$1$2 *"), times, "$1=*");
 }
 
+namespace {
+
+Outcome Masked(Outcome outcome, const Mask& mask) {
+  outcome.received = mask(std::move(outcome.received));
+  return outcome;
+}
+
+}  // namespace
+
 Oracle::Oracle(std::string binary, std::vector<std::string> options)
     : direct_(options),
       upstream_(std::move(options)),
       proxy_(std::move(binary), upstream_.endpoint()) {}
 
-Outcome Oracle::Direct(const Script& script, const Mask& mask, absl::Duration extra_pause) {
+Outcome Oracle::Direct(const Script& script, absl::Duration extra_pause) {
   direct_.Restart();
   RunOptions options;
   options.extra_pause = extra_pause;
-  Outcome outcome = RunScript(direct_.endpoint(), script, options);
-  outcome.received = mask(std::move(outcome.received));
-  return outcome;
+  return RunScript(direct_.endpoint(), script, options);
 }
 
-Outcome Oracle::Proxied(const Script& script, const Mask& mask, absl::Duration extra_pause,
-                        size_t expected_bytes) {
+Outcome Oracle::Proxied(const Script& script, absl::Duration extra_pause, size_t expected_bytes) {
   upstream_.Restart();
   RunOptions options;
   options.extra_pause = extra_pause;
   options.expected_bytes = expected_bytes;
   options.quiet = absl::Milliseconds(20);
   options.limit = absl::Seconds(3);
-  Outcome outcome = RunScript(proxy_.endpoint(), script, options);
-  outcome.received = mask(std::move(outcome.received));
-  return outcome;
+  return RunScript(proxy_.endpoint(), script, options);
 }
 
 Oracle::Verdict Oracle::Compare(const Script& script, const Mask& mask,
@@ -48,9 +52,9 @@ Oracle::Verdict Oracle::Compare(const Script& script, const Mask& mask,
   for (const int extra_ms : {0, 5, 25}) {
     const absl::Duration extra_pause = absl::Milliseconds(extra_ms);
     const bool known = extra_ms == 0 && direct.has_value();
-    verdict.direct = known ? *direct : Direct(script, mask, extra_pause);
-    verdict.proxied = Proxied(script, mask, extra_pause, verdict.direct.received.size());
-    verdict.same = verdict.direct == verdict.proxied;
+    verdict.direct = known ? *direct : Direct(script, extra_pause);
+    verdict.proxied = Proxied(script, extra_pause, verdict.direct.received.size());
+    verdict.same = Masked(verdict.direct, mask) == Masked(verdict.proxied, mask);
     if (verdict.same) break;
     verdict.second_look = true;
   }

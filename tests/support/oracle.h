@@ -41,9 +41,8 @@ class Oracle {
   Memcached& upstream() { return upstream_; }
 
  private:
-  Outcome Direct(const Script& script, const Mask& mask, absl::Duration extra_pause);
-  Outcome Proxied(const Script& script, const Mask& mask, absl::Duration extra_pause,
-                  size_t expected_bytes);
+  Outcome Direct(const Script& script, absl::Duration extra_pause);
+  Outcome Proxied(const Script& script, absl::Duration extra_pause, size_t expected_bytes);
 
   Memcached direct_, upstream_;
   Mcscope proxy_;

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "tests/support/wait.h"
@@ -172,16 +172,25 @@ Peer& ScriptedServer::peer(int index) {
 }
 
 void AnswerAtOnce(Peer& peer, int) {
+  static const std::map<std::string, std::string> answers = {
+      {"get", "END\r\n"},      {"gets", "END\r\n"},     {"delete", "DELETED\r\n"},
+      {"incr", "1\r\n"},       {"decr", "0\r\n"},       {"touch", "TOUCHED\r\n"},
+      {"mg", "EN\r\n"},        {"mn", "MN\r\n"},        {"version", "VERSION 1.6.18\r\n"},
+      {"flush_all", "OK\r\n"}, {"verbosity", "OK\r\n"},
+  };
   for (;;) {
     const std::string line = peer.ReadUntil("\r\n");
     if (line.empty()) return;
     const std::vector<std::string> words = absl::StrSplit(line.substr(0, line.size() - 2), ' ');
+    const auto found = answers.find(words[0]);
     size_t length = 0;
-    if (words.size() >= 5 && absl::SimpleAtoi(words[4], &length)) {
+    if (found != answers.end()) {
+      peer.Write(found->second);
+    } else if (words.size() >= 5 && absl::SimpleAtoi(words[4], &length)) {
       if (peer.ReadBytes(length + 2).empty()) return;
-      peer.Write("STORED\r\n");
+      if (words.back() != "noreply") peer.Write("STORED\r\n");
     } else {
-      peer.Write(absl::StartsWith(line, "get") ? "END\r\n" : "OK\r\n");
+      peer.Write("ERROR\r\n");
     }
   }
 }

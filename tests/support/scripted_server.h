@@ -95,7 +95,7 @@ class ScriptedServer {
   std::thread acceptor_;
 };
 
-// Answers every storage request with STORED, every get with END, anything else with OK, at once.
+// Answers at once, as an empty memcached would that takes all it is given.
 void AnswerAtOnce(Peer& peer, int index);
 
 }  // namespace mcscope::test
