@@ -104,13 +104,13 @@ SettingNumbers Numbers(const Settings& settings) {
 }
 
 Settings SettingsStore::Get() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return settings_;
 }
 
 void SettingsStore::Set(const Settings& settings) {
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     const SettingNumbers before = Numbers(settings_), after = Numbers(settings);
     for (size_t i = 0; i < kSettingCount; ++i) {
       if (before[i].second != after[i].second) ++changes_[i];
@@ -121,7 +121,7 @@ void SettingsStore::Set(const Settings& settings) {
 }
 
 std::array<uint64_t, kSettingCount> SettingsStore::Changes() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return changes_;
 }
 

@@ -8,14 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "metrics/recorder.h"
 
@@ -70,21 +69,21 @@ class SettingsStore {
 
   explicit SettingsStore(const Settings& initial) : settings_(initial) {}
 
-  Settings Get() const ABSL_LOCKS_EXCLUDED(mutex_);
+  Settings Get() const;
 
   // Replaces the settings, counts what changed, and tells the observers.
-  void Set(const Settings& settings) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Set(const Settings& settings);
 
   // `observer` is called on the thread of each Set(), from now on. Set-up time only.
   void Observe(Observer observer) { observers_.push_back(std::move(observer)); }
 
   // How often each of Numbers() has changed since start, in its order.
-  std::array<uint64_t, kSettingCount> Changes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::array<uint64_t, kSettingCount> Changes() const;
 
  private:
-  mutable absl::Mutex mutex_;
-  Settings settings_ ABSL_GUARDED_BY(mutex_);
-  std::array<uint64_t, kSettingCount> changes_ ABSL_GUARDED_BY(mutex_) = {};
+  mutable std::mutex mutex_;  // guards the two below
+  Settings settings_;
+  std::array<uint64_t, kSettingCount> changes_ = {};
   std::vector<Observer> observers_;
 };
 

@@ -60,7 +60,7 @@ void Loop::Run(const std::function<void()>& end_of_turn) {
 
 void Loop::Post(std::function<void()> task) {
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     tasks_.push_back(std::move(task));
     if (tasks_.size() > 1) return;  // somebody else's wake-up is still under way
   }
@@ -74,7 +74,7 @@ void Loop::RunTasks() {
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &count, sizeof(count));
   std::vector<std::function<void()>> tasks;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     tasks.swap(tasks_);
   }
   for (const auto& task : tasks) task();

@@ -6,11 +6,9 @@
 #define MCSCOPE_PROXY_IO_LOOP_H_
 
 #include <functional>
-#include <memory>
+#include <mutex>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 struct event;
@@ -33,7 +31,7 @@ class Loop {
 
   // From any thread: runs `task` on the loop's thread, in order, in one of the next turns. Tasks
   // still waiting when the loop is destroyed are dropped.
-  void Post(std::function<void()> task) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Post(std::function<void()> task);
 
   // For what needs the event_base itself: this folder, and evhttp.
   event_base* base() { return base_; }
@@ -45,8 +43,9 @@ class Loop {
   bool stopping_ = false;
   int wake_fd_;  // eventfd: readable while tasks wait
   event* wake_event_;
-  absl::Mutex mutex_;
-  std::vector<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
+  // A standard mutex: the thread sanitizer can't see into Debian's build of absl::Mutex.
+  std::mutex mutex_;
+  std::vector<std::function<void()>> tasks_;  // guarded by mutex_
 };
 
 // Calls back once after a delay; restartable. Lives no longer than its loop.
