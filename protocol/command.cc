@@ -56,7 +56,7 @@ constexpr std::array<CommandInfo, kCommandCount> kTable = {{
     {Command::kCacheMemlimit, "cache_memlimit", RequestShape::kLine, false, kAdmin},
     {Command::kWatch, "watch", RequestShape::kLine, false, kNoAnswer},
     {Command::kMisbehave, "misbehave", RequestShape::kLine, false, kAdmin},
-    {Command::kRefreshCerts, "refresh_certs", RequestShape::kLine, false, kAsk},
+    {Command::kRefreshCerts, "refresh_certs", RequestShape::kLine, false, kAdmin},
     {Command::kOther, "other", RequestShape::kLine, false, kAdmin},
 }};
 

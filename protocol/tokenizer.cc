@@ -29,7 +29,8 @@ Digits ReadDigits(absl::string_view token) {
   const size_t first = i;
   for (; i < token.size() && IsDigit(token[i]); ++i) {
     const uint64_t digit = token[i] - '0';
-    if (digits.magnitude > (std::numeric_limits<uint64_t>::max() - digit) / 10) {
+    constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+    if (digits.magnitude >= kMax / 10 && (digits.magnitude > kMax / 10 || digit > kMax % 10)) {
       digits.overflow = true;
     }
     digits.magnitude = digits.magnitude * 10 + digit;
