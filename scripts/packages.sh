@@ -37,7 +37,7 @@ missing_packages() {
 # A subshell: whatever ends it, the hold on services ends with it.
 install_packages() (
   services=()
-  for name in memcached prometheus; do
+  for name in memcached prometheus haproxy nutcracker; do
     [[ " $* " != *" $name "* ]] || services+=("$name")
   done
   as_root apt-get update -q
@@ -66,7 +66,7 @@ hold_services() {
 #!/bin/sh
 # Written by mcscope's ./dev for the time of one installation.
 for word in "$@"; do
-  case $word in memcached | prometheus) exit 101 ;; esac
+  case $word in memcached | prometheus | haproxy | nutcracker) exit 101 ;; esac
 done
 exit 0
 POLICY
