@@ -100,7 +100,7 @@ TEST(DriftTest, KnownPitfallsAreAnsweredAsForetold) {
       "set a 0 0 6\r\nabc\r\nversion\r\n",
       "ms m 2 q\r\nhiho\r\nmn\r\n",
       "ms m S2\r\nhi\r\nmn\r\n",
-      absl::StrCat("set a", std::string(1, \'\0\'), " 0 0 1\r\na\r\nversion\r\n"),
+      absl::StrCat("set a", std::string(1, '\0'), " 0 0 1\r\na\r\nversion\r\n"),
       "set z 5 0 0\r\n\r\nget z\r\nmg z v\r\n",
       "get \r\nversion\r\nget\r\n\r\n",
       "set g 0 0 1\r\n1\r\ngat\r\ngat 1\r\ngat 100 g nokey\r\ngats 100 g\r\n",
