@@ -63,7 +63,7 @@ absl::Status CheckAll(const std::vector<std::string>& arguments, absl::string_vi
       value = arguments[++i];
     }
     if (parts.first == "flagfile") {
-      const absl::Status status = CheckFlagfile(value, depth);
+      absl::Status status = CheckFlagfile(value, depth);
       if (!status.ok()) return status;
     }
   }

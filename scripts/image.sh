@@ -14,17 +14,22 @@ build_image() {
     image_is_here "$base" || make_base "$base"
   fi
   echo "dev: building the image on $base"
-  image_tool bud --format docker --isolation chroot --network host --layers --build-arg "BASE=$base" \
-    --tag localhost/mcscope .
+  image_tool bud --format docker --isolation chroot --network host --layers \
+    --build-arg "BASE=$base" --tag localhost/mcscope .
   try_image localhost/mcscope
-  as_root rm -f "$image_folder/mcscope.tar"
-  image_tool push --quiet localhost/mcscope "docker-archive:$image_folder/mcscope.tar:mcscope:latest"
+  save_image localhost/mcscope "$image_folder/mcscope.tar"
   echo "The image is in build/image/mcscope.tar; to use it: docker load -i build/image/mcscope.tar"
+  echo "(build/image keeps layers for the next build; delete it whenever it grows too large.)"
 }
 
 image_tool() {
   as_root env STORAGE_DRIVER=vfs timeout "${tool_limit:-1800}" buildah \
     --root "$image_folder/storage" --runroot "$image_folder/run" "$@"
+}
+
+save_image() {
+  as_root rm -f "$2"
+  image_tool push --quiet "$1" "docker-archive:$2:mcscope:latest"
 }
 
 image_is_here() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The house rules that a compiler does not see. Prints `file:line: what and why`; exit status 1 when
-there is anything to print.
+"""The house rules that a compiler does not see. Prints `file:line: what and why`; exit status 1
+when there is anything to print.
 
 Usage: tidy.py [ROOT]    (default: the repository this script stands in)
 """

@@ -27,8 +27,9 @@ absl::StatusOr<int> Percent(const json& value) {
 
 template <typename T, typename U>
 absl::Status Store(absl::StatusOr<T> parsed, U* target) {
-  if (parsed.ok()) *target = *std::move(parsed);
-  return parsed.status();
+  if (!parsed.ok()) return parsed.status();
+  *target = *std::move(parsed);
+  return absl::OkStatus();
 }
 
 template <typename T, typename Parse>

@@ -55,7 +55,8 @@ class TidyTest(unittest.TestCase):
 
     def test_tables_types_and_namespaces_may_be_long(self):
         self.assert_clean("proxy/a.cc", "constexpr int kTable[] = {\n" + "  F(1),\n" * 90 + "};\n")
-        self.assert_clean("proxy/a.cc", "namespace a {\nclass B {\n" + "  int c;\n" * 90 + "};\n}\n")
+        self.assert_clean("proxy/a.cc",
+                          "namespace a {\nclass B {\n" + "  int c;\n" * 90 + "};\n}\n")
 
     def test_braces_in_literals_and_comments_do_not_count(self):
         opening = 'const char a = \'{\';  // {\nconst char* b = "{";\n/* { */\n'
