@@ -104,8 +104,8 @@ TEST(DriftTest, KnownPitfallsAreAnsweredAsForetold) {
       "set z 5 0 0\r\n\r\nget z\r\nmg z v\r\n",
       "get \r\nversion\r\nget\r\n\r\n",
       "set g 0 0 1\r\n1\r\ngat\r\ngat 1\r\ngat 100 g nokey\r\ngats 100 g\r\n",
-      "delete K noreply\r\nget K\r\nset K 0 0 1\r\nx\r\nincr K 1 noreply\r\ndelete zz 0 "
-      "noreply\r\n",
+      "delete K noreply\r\nget K\r\ndelete zz 0 noreply\r\n",
+      "set K 0 0 1\r\nx\r\nincr K 1 noreply\r\nincr K 1\r\n",
       "ms m 2 q ME\r\nhi\r\nms m 2 q C1\r\nhi\r\nmn\r\n",
       quiet + "mn\r\n",
       "set k 0 0 1\r\n1\r\nget k\r\ndelete k\r\nget k\r\n",
