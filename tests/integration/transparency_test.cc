@@ -294,8 +294,8 @@ const Row kAdministration[] = {
      MaskStatistics},
     {"C46_WatchNothingKnown", {Send("watch bogus\r\nversion\r\n")}},
     {"C47_Metadump",
-     {Send(kTwoItems + "lru_crawler metadump all\r\n"), Await("END\r\n"), Send("version\r\n"),
-      Await("\r\n")},
+     {Send(kTwoItems), Await("END\r\n"), Pause(absl::Milliseconds(100)),
+      Send("lru_crawler metadump all\r\n"), Await("END\r\n"), Send("version\r\n")},
      MaskStatistics},
     {"C47_MetadumpHash",
      {Send(kTwoItems), Await("END\r\n"), Pause(absl::Milliseconds(100)),
@@ -309,7 +309,7 @@ const Row kAdministration[] = {
     {"C50_StatsOfEveryKind",
      {Send(kTwoItems +
            "stats settings\r\nstats items\r\nstats slabs\r\nstats sizes\r\nstats conns\r\n"
-           "stats cachedump 1 2\r\nstats reset\r\nstats bogus\r\nstats detail on\r\nget a\r\n"
+           "stats cachedump 5 2\r\nstats reset\r\nstats bogus\r\nstats detail on\r\nget a\r\n"
            "stats detail dump\r\nstats detail off\r\nstats detail\r\nstats "
            "cachedump\r\nversion\r\n"),
       Await("\r\n")},
