@@ -120,7 +120,7 @@ void Link::Frame(absl::string_view bytes, int64_t now) {
     used += step.used;
     if (step.kind == protocol::StepKind::kPartial) return;
     if (step.kind == protocol::StepKind::kOpaque) {
-      return session_->BecomeTunnel(protocol::OpaqueReason::kReply);
+      return StopFraming(protocol::OpaqueReason::kReply);
     }
     if (!Pair(step.reply, now, base + used)) return;
   }
@@ -132,11 +132,12 @@ bool Link::Pair(const protocol::Reply& reply, int64_t now, uint64_t reply_end) {
       reply, count,
       [this](size_t i) -> const protocol::Request& { return queue_[paired_ + i].request; });
   if (pairing.kind != protocol::Pairing::Kind::kAnswers) {
-    const bool nobody_asked =
-        pairing.kind == protocol::Pairing::Kind::kNobody && pairing.index == count;
+    const bool nobody = pairing.kind == protocol::Pairing::Kind::kNobody;
+    const bool nobody_asked = nobody && pairing.index == count;
     if (nobody_asked && session_->AnsweredEarly(reply)) return true;
-    session_->BecomeTunnel(nobody_asked ? protocol::OpaqueReason::kUnsolicited
-                                        : protocol::OpaqueReason::kReply);
+    StopFraming(nobody_asked ? protocol::OpaqueReason::kUnsolicited
+                : nobody     ? protocol::OpaqueReason::kReply
+                             : protocol::OpaqueReason::kUnsure);
     return false;
   }
   for (size_t i = 0; i < pairing.index; ++i) {  // silent, or its reply was thrown away
@@ -230,9 +231,10 @@ void Link::AbortQueue() {
   paired_ = 0;
 }
 
-void Link::StopFraming() {
+void Link::StopFraming(protocol::OpaqueReason reason) {
   AbortQueue();
   raw_ = true;
+  session_->RepliesLost(reason);
 }
 
 void Link::Close(bool reset) {

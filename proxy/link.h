@@ -47,8 +47,6 @@ class Link final : private io::StreamHandler {
   bool idle();
   // Offset, in the bytes towards memcached, of the next byte given to Forward().
   uint64_t accepted() const { return stream_.accepted(); }
-  // Replies can't be told apart any more; what is queued counts as aborted.
-  void StopFraming();
   // (Un)watches replies as the session can take them.
   void UpdateReads();
   void ApplyNoDelay(bool on);
@@ -70,6 +68,8 @@ class Link final : private io::StreamHandler {
   void RecordFinished();
   void Record(const Exchange& exchange);
   void AbortQueue();
+  // Replies can't be told apart any more; what is queued counts as aborted.
+  void StopFraming(protocol::OpaqueReason reason);
 
   WorkerContext* context_;
   const RouteContext* route_;

@@ -10,11 +10,11 @@
 #include "absl/flags/reflection.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "proxy/arguments.h"
+#include "proxy/io/digits.h"
 
 // All flags are strings: what is wrong with a value is said here, in one line, and not by abseil.
 ABSL_FLAG(std::string, listen, "127.0.0.1:11212",
@@ -56,6 +56,7 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr size_t kMaxHold = 1 << 20;
+constexpr uint64_t kMaxSessions = uint64_t{1} << 31;
 
 // The status of a flag's value, with the flag's name in front.
 absl::Status Wrong(absl::string_view flag, absl::string_view reason) {
@@ -76,17 +77,17 @@ absl::StatusOr<int> ParseThreads(absl::string_view text) {
     if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
     return std::clamp(CPU_COUNT(&cpus), 1, kMaxThreads);
   }
-  int threads = 0;
-  if (!absl::SimpleAtoi(text, &threads) || threads < 1 || threads > kMaxThreads) {
+  uint64_t threads = 0;
+  if (!io::ParseDigits(text, kMaxThreads, &threads) || threads == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' is neither `cores` nor a whole number from 1 to 256"));
   }
-  return threads;
+  return static_cast<int>(threads);
 }
 
 absl::StatusOr<size_t> ParseCount(absl::string_view text) {
   uint64_t count = 0;
-  if (!absl::SimpleAtoi(text, &count) || count > (uint64_t{1} << 31)) {
+  if (!io::ParseDigits(text, kMaxSessions, &count)) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number of sessions"));
   }
   return static_cast<size_t>(count);
@@ -103,7 +104,7 @@ absl::StatusOr<size_t> ParseSize(absl::string_view text) {
     absl::ConsumeSuffix(&digits, "B");
   }
   uint64_t number = 0;
-  if (!absl::SimpleAtoi(digits, &number) || number > kMaxHold || number * unit > kMaxHold) {
+  if (!io::ParseDigits(digits, kMaxHold, &number) || number * unit > kMaxHold) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' is not a size from 0 to 1MiB, like 4096, 64KiB or 1MiB"));
   }

@@ -181,14 +181,14 @@ void Session::Forward(absl::string_view bytes) {
 }
 
 void Session::BecomeTunnel(OpaqueReason reason) {
-  if (tunnel_) return link_.StopFraming();
+  if (tunnel_) return;
   tunnel_ = true;
   route_->recorder->TunnelOpened(reason);
-  // When the client's side went opaque the replies to what was framed are still told apart.
-  if (reason == OpaqueReason::kReply || reason == OpaqueReason::kUnsolicited) {
-    link_.StopFraming();
-    if (!hold_.empty()) Forward({});
-  }
+}
+
+void Session::RepliesLost(OpaqueReason reason) {
+  BecomeTunnel(reason);
+  if (!hold_.empty()) Forward({});
 }
 
 void Session::ClientEnded() {

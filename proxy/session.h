@@ -46,8 +46,8 @@ class Session final : private io::StreamHandler {
   void LinkProgressed();
   // A reply for which no request waits. True when it answers the request that is still arriving.
   bool AnsweredEarly(const protocol::Reply& reply);
-  // From here on bytes are forwarded as they come.
-  void BecomeTunnel(protocol::OpaqueReason reason);
+  // Replies can't be told apart any more: from here on bytes are forwarded as they come.
+  void RepliesLost(protocol::OpaqueReason reason);
 
   bool closed() const { return closed_; }
   bool tunnel() const { return tunnel_; }
@@ -82,6 +82,7 @@ class Session final : private io::StreamHandler {
   // Frames what a read brought; true when a request was completed by it.
   bool Frame(absl::string_view bytes, int64_t now);
   void HoldOrForward(absl::string_view bytes, bool completed);
+  void BecomeTunnel(protocol::OpaqueReason reason);
   void Hold(absl::string_view bytes);
   void Forward(absl::string_view bytes);
   void UpdateReads();

@@ -1,9 +1,9 @@
 #include "proxy/settings.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "proxy/io/digits.h"
 
 namespace mcscope {
 namespace {
@@ -26,12 +26,12 @@ absl::StatusOr<bool> ParseOnOff(absl::string_view text) {
 absl::string_view OnOff(bool on) { return on ? "on" : "off"; }
 
 absl::StatusOr<int> ParsePercent(absl::string_view text) {
-  int percent = 0;
-  if (!absl::SimpleAtoi(text, &percent) || percent < 0 || percent > 100) {
+  uint64_t percent = 0;
+  if (!io::ParseDigits(text, 100, &percent)) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' is not a whole number from 0 to 100"));
   }
-  return percent;
+  return static_cast<int>(percent);
 }
 
 absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view text) {

@@ -42,7 +42,7 @@ STANDARD_HEADER = re.compile(r"[a-z_0-9]+")
 
 # Spelled so that this file does not trip over itself.
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X])\b|\bfor n[o]w\b|\bnot implemente[d]\b", re.I)
-MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|farm|home/\w+)/\w")
+MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)/\w")
 FLAG_USE = re.compile(r"\b(ABSL_FLAG|ABSL_DECLARE_FLAG|GetFlag|SetFlag)\b")
 FLAG_HOMES = ("proxy/options.cc", "bench/main.cc")
 INCLUDE = re.compile(r'\s*#\s*include\s+([<"])([^>"]+)[>"]')

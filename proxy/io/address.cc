@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "proxy/io/digits.h"
 
 namespace mcscope::io {
 namespace {
@@ -80,9 +80,8 @@ absl::StatusOr<Address> Address::Parse(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' is not host:port, [v6]:port or unix:/path"));
   }
-  uint32_t number = 0;
-  if (port.empty() || !absl::SimpleAtoi(port, &number) || number > 65535 || port[0] == '+' ||
-      port[0] == ' ') {
+  uint64_t number = 0;
+  if (!ParseDigits(port, 65535, &number)) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' has no port between 0 and 65535"));
   }
   address.host_ = std::string(host);
