@@ -42,6 +42,11 @@ void ExchangeQueue::PopFront() {
   if (--size_ == 0) Release();
 }
 
+void ExchangeQueue::Truncate(size_t size) {
+  size_ = static_cast<uint32_t>(size);
+  if (size_ == 0) Release();
+}
+
 void ExchangeQueue::Grow() {
   const uint32_t capacity = capacity_ == 1 ? ExchangePool::kSmallest : capacity_ * 2;
   ExchangePool::Block block = pool_->Take(capacity);

@@ -70,6 +70,8 @@ class ExchangeQueue {
   // Appends an exchange with its default values and returns it; valid until the next call.
   Exchange& Push();
   void PopFront();
+  // Drops those at the back, beyond the first `size`.
+  void Truncate(size_t size);
 
  private:
   void Grow();

@@ -1,5 +1,6 @@
 #include "proxy/link.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "protocol/pairing.h"
@@ -216,29 +217,32 @@ void Link::Record(const Exchange& exchange) {
   route_->recorder->ExchangeFinished(sample);
 }
 
-void Link::AbortQueue() {
-  for (; !queue_.empty(); queue_.PopFront()) {
-    const Exchange& exchange = queue_.front();
+// Exchanges from `first` on will not be finished: those that may stay silent did, the others count
+// as aborted.
+void Link::Abandon(uint32_t first) {
+  for (size_t i = first; i < queue_.size(); ++i) {
+    const Exchange& exchange = queue_[i];
     const bool silent =
-        handed_ > 0 && exchange.request.answer != Answer::kAlways && !exchange.answered;
+        i < handed_ && !exchange.answered && exchange.request.answer != Answer::kAlways;
     if (silent) {
       Record(exchange);
     } else {
       route_->recorder->ExchangeAborted(exchange.request.command, exchange.arm);
     }
-    if (handed_ > 0) --handed_;
   }
-  paired_ = 0;
+  queue_.Truncate(first);
+  paired_ = std::min(paired_, first);
+  handed_ = std::min(handed_, first);
 }
 
 void Link::StopFraming(protocol::OpaqueReason reason) {
-  AbortQueue();
+  Abandon(paired_);  // those before are answered by bytes that are on their way
   raw_ = true;
   session_->RepliesLost(reason);
 }
 
 void Link::Close(bool reset) {
-  AbortQueue();
+  Abandon(0);
   stream_.Close(reset);
 }
 

@@ -67,8 +67,8 @@ class Link final : private io::StreamHandler {
   void SettleUnanswered();
   void RecordFinished();
   void Record(const Exchange& exchange);
-  void AbortQueue();
-  // Replies can't be told apart any more; what is queued counts as aborted.
+  void Abandon(uint32_t first);
+  // Replies can't be told apart any more.
   void StopFraming(protocol::OpaqueReason reason);
 
   WorkerContext* context_;
