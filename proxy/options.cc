@@ -121,6 +121,16 @@ absl::StatusOr<absl::Duration> ParseTime(absl::string_view text, absl::Duration 
   return duration;
 }
 
+// Port 0 is the kernel's to fill in where we listen; nobody can be reached there.
+absl::StatusOr<io::Address> ParseUpstream(absl::string_view text) {
+  absl::StatusOr<io::Address> address = io::Address::Parse(text);
+  if (address.ok() && !address->is_unix() && address->port() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "': nobody can be reached at port 0"));
+  }
+  return address;
+}
+
 absl::StatusOr<RouteOptions> ParseRoute(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> named =
       absl::StrSplit(text, absl::MaxSplits('=', 1));
@@ -138,7 +148,7 @@ absl::StatusOr<RouteOptions> ParseRoute(absl::string_view text) {
         "'", text, "' is not name=LISTEN,UPSTREAM with a name of letters, digits, _ - and ."));
   }
   absl::Status status = Store("", io::Address::Parse(pair.first), &route.listen);
-  if (status.ok()) status = Store("", io::Address::Parse(pair.second), &route.upstream);
+  if (status.ok()) status = Store("", ParseUpstream(pair.second), &route.upstream);
   if (!status.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(route.name, absl::StripPrefix(status.message(), "--")));
@@ -180,8 +190,7 @@ absl::Status ReadRoutes(Options* options) {
   route.upstream_flag = "--upstream";
   absl::Status status =
       Store("listen", io::Address::Parse(absl::GetFlag(FLAGS_listen)), &route.listen);
-  status.Update(
-      Store("upstream", io::Address::Parse(absl::GetFlag(FLAGS_upstream)), &route.upstream));
+  status.Update(Store("upstream", ParseUpstream(absl::GetFlag(FLAGS_upstream)), &route.upstream));
   options->routes.push_back(std::move(route));
   return status;
 }
