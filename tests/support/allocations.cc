@@ -1,5 +1,6 @@
 #include "tests/support/allocations.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -8,9 +9,11 @@ namespace mcscope::test {
 namespace {
 
 thread_local uint64_t allocations = 0;
+std::atomic<uint64_t> all_allocations{0};
 
 void* Allocate(std::size_t size, std::size_t alignment) {
   ++allocations;
+  all_allocations.fetch_add(1, std::memory_order_relaxed);
   // aligned_alloc wants a whole multiple; 0 bytes must still give a pointer of their own.
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
@@ -21,6 +24,8 @@ void* Allocate(std::size_t size, std::size_t alignment) {
 }  // namespace
 
 uint64_t AllocationsOfThisThread() { return allocations; }
+
+uint64_t AllocationsOfAllThreads() { return all_allocations.load(std::memory_order_relaxed); }
 
 }  // namespace mcscope::test
 

@@ -9,6 +9,9 @@ namespace mcscope::test {
 // Allocations of this thread so far. Linking this in replaces the global operator new.
 uint64_t AllocationsOfThisThread();
 
+// Of all threads.
+uint64_t AllocationsOfAllThreads();
+
 }  // namespace mcscope::test
 
 #endif  // MCSCOPE_TESTS_SUPPORT_ALLOCATIONS_H_
