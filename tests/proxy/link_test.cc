@@ -130,9 +130,10 @@ TEST(BackPressureTest, AClientIsNotReadWhileMemcachedTakesNothing) {
   const std::string set =
       absl::StrCat("set k 0 0 100000 noreply\r\n", std::string(100000, 'v'), "\r\n");
   // Until the kernel takes no more: all buffers on the way are full.
+  constexpr size_t kMost = 100 << 20;
   size_t sent = 0, stuck_at = 0;
   const auto stuck = [&] {
-    while (sent < 64 * set.size() * 16) {
+    while (sent < kMost) {
       const size_t took = client.SendSome(set.substr(sent % set.size()));
       if (took == 0) break;
       sent += took;
@@ -143,7 +144,7 @@ TEST(BackPressureTest, AClientIsNotReadWhileMemcachedTakesNothing) {
     return same;
   };
   ASSERT_TRUE(test::Eventually(stuck));
-  ASSERT_LT(sent, 64 * set.size() * 16);
+  ASSERT_LT(sent, kMost);
   EXPECT_LE(relay.Side(Side::kClient).received_bytes - relay.Side(Side::kUpstream).sent_bytes,
             kScratch + SessionLimits().hold_limit);
   gate.Open();
@@ -203,10 +204,14 @@ TEST(BackPressureTest, ExchangesUnderWayAreBounded) {
     requests += "get a\r\n";
     replies += "END\r\n";
   }
-  ASSERT_EQ(client.SendSome(requests), requests.size());  // the kernel's buffers take them
-  ASSERT_TRUE(relay.Received(Side::kClient, 8192 * 7));
+  size_t sent = 0;
+  ASSERT_TRUE(test::Eventually([&] {
+    sent += client.SendSome(absl::string_view(requests).substr(sent));
+    return relay.Side(Side::kClient).received_bytes >= 8192 * 7;
+  }));
   EXPECT_LE(relay.Side(Side::kClient).received_bytes, kMost * 7);
   gate.Open();
+  ASSERT_TRUE(client.Send(absl::string_view(requests).substr(sent)));
   ASSERT_TRUE(client.ReadBytes(replies.size()));
   EXPECT_TRUE(client.received() == replies);
   EXPECT_TRUE(relay.Recorded(Command::kGet, Result::kMiss, kRequests));
@@ -223,8 +228,11 @@ TEST(UpstreamEndTest, WhatCameBeforeTheEndIsDelivered) {
   client.Send("get a\r\nget b\r\n");
   ASSERT_TRUE(client.ReadToEnd());
   EXPECT_EQ(client.received(), "VALUE a 0 5\r\nhe");
-  EXPECT_TRUE(relay.HasClosed(CloseCause::kUpstreamClosed) ||
-              relay.HasClosed(CloseCause::kUpstreamReset));
+  // The server closes with a request unread, which the kernel may tell as a reset.
+  EXPECT_TRUE(test::Eventually([&] {
+    return relay.Closed(CloseCause::kUpstreamClosed) + relay.Closed(CloseCause::kUpstreamReset) ==
+           1;
+  }));
   EXPECT_EQ(relay.Requests(Command::kGet, Result::kAborted), 2u);
 }
 

@@ -81,8 +81,9 @@ bool Relay::Sent(metrics::Side side, uint64_t bytes) const {
   return test::Eventually([&] { return Side(side).sent_bytes >= bytes; });
 }
 
-bool Relay::Recorded(protocol::Command command, protocol::Result result, uint64_t count) const {
-  return test::Eventually([&] { return Requests(command, result) >= count; });
+bool Relay::Recorded(protocol::Command command, protocol::Result result, uint64_t count,
+                     metrics::Arm arm) const {
+  return test::Eventually([&] { return Requests(command, result, arm) >= count; });
 }
 
 bool Relay::HasClosed(metrics::CloseCause cause, uint64_t count) const {

@@ -76,7 +76,8 @@ class Relay {
   // Each waits for it.
   bool Received(metrics::Side side, uint64_t bytes) const;
   bool Sent(metrics::Side side, uint64_t bytes) const;
-  bool Recorded(protocol::Command command, protocol::Result result, uint64_t count = 1) const;
+  bool Recorded(protocol::Command command, protocol::Result result, uint64_t count = 1,
+                metrics::Arm arm = metrics::Arm::kA) const;
   bool HasClosed(metrics::CloseCause cause, uint64_t count = 1) const;
 
  private:

@@ -294,8 +294,8 @@ TEST(SettingsChangeTest, TheLotDecidesTheArm) {
   SendApart(relay, &b, {"set k 0 0 1\r\n", "1\r\n"});
   ASSERT_TRUE(b.ReadUntil("STORED\r\n"));
   EXPECT_EQ(relay.Side(Side::kUpstream).writes, 3u);
-  EXPECT_TRUE(relay.Recorded(Command::kSet, Result::kStored));
-  EXPECT_EQ(relay.Requests(Command::kSet, Result::kStored, Arm::kB), 1u);
+  EXPECT_TRUE(relay.Recorded(Command::kSet, Result::kStored, 1, Arm::kA));
+  EXPECT_TRUE(relay.Recorded(Command::kSet, Result::kStored, 1, Arm::kB));
 }
 
 // --- tunnels ---
