@@ -16,6 +16,13 @@ namespace {
 
 constexpr int kMaxFlagfileDepth = 8;
 
+// abseil brings flags of its own; mcscope's are those of its options, and --flagfile.
+bool IsOurs(absl::string_view name) {
+  const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+  return flag != nullptr &&
+         (name == "flagfile" || absl::EndsWith(flag->Filename(), "proxy/options.cc"));
+}
+
 absl::Status CheckAll(const std::vector<std::string>& arguments, absl::string_view where,
                       int depth);
 
@@ -25,7 +32,7 @@ absl::Status CheckFlagfile(const std::string& path, int depth) {
         absl::StrCat("--flagfile: '", path, "' is nested more than ", kMaxFlagfileDepth, " deep"));
   }
   std::ifstream file(path);
-  if (!file) {
+  if (!file || (file.peek(), file.bad())) {  // a folder opens, but can't be read
     return absl::InvalidArgumentError(absl::StrCat("--flagfile: can't read '", path, "'"));
   }
   std::vector<std::string> arguments;
@@ -51,7 +58,7 @@ absl::Status CheckAll(const std::vector<std::string>& arguments, absl::string_vi
     }
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(text, absl::MaxSplits('=', 1));
-    if (text.empty() || absl::FindCommandLineFlag(parts.first) == nullptr) {
+    if (text.empty() || !IsOurs(parts.first)) {
       return absl::InvalidArgumentError(
           absl::StrCat("'", arguments[i], "' is no flag of mcscope; see --help", where));
     }

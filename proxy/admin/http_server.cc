@@ -59,7 +59,12 @@ void HttpExchange::Send(const HttpReply& reply) {
   evhttp_add_header(headers, "Content-Type", reply.content_type.c_str());
   evhttp_add_header(headers, "Cache-Control", "no-store");
   evbuffer* body = evbuffer_new();
-  evbuffer_add(body, reply.body.data(), reply.body.size());
+  if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
+    // evhttp would send the body all the same, and leave out its length.
+    evhttp_add_header(headers, "Content-Length", absl::StrCat(reply.body.size()).c_str());
+  } else {
+    evbuffer_add(body, reply.body.data(), reply.body.size());
+  }
   evhttp_send_reply(request, reply.status, nullptr, body);
   evbuffer_free(body);
 }
