@@ -1,7 +1,6 @@
 #include "proxy/io/listener.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/proxy/io/no_descriptors_left.h"
 #include "tests/proxy/io/turn.h"
 #include "tests/support/endpoint.h"
 #include "tests/support/temp_dir.h"
@@ -22,24 +22,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-
-// Leaves this process no descriptor to open, until it goes.
-class NoDescriptorsLeft {
- public:
-  NoDescriptorsLeft() {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const int lowest_free = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    close(lowest_free);
-    const rlimit none = {static_cast<rlim_t>(lowest_free), before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptorsLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptorsLeft(const NoDescriptorsLeft&) = delete;
-  NoDescriptorsLeft& operator=(const NoDescriptorsLeft&) = delete;
-
- private:
-  rlimit before_;
-};
 
 class ListenerTest : public ::testing::Test {
  protected:

@@ -1,0 +1,49 @@
+#include "proxy/context.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/allocations.h"
+
+namespace mcscope {
+namespace {
+
+TEST(HoldPoolTest, GivesAnEmptyBufferThatHasItsMemoryStill) {
+  HoldPool pool;
+  std::string buffer = pool.Take();
+  EXPECT_TRUE(buffer.empty());
+  buffer.assign(10'000, 'x');
+  pool.Give(std::move(buffer));
+  const uint64_t before = test::AllocationsOfThisThread();
+  std::string again = pool.Take();
+  EXPECT_TRUE(again.empty());
+  again.assign(10'000, 'y');
+  EXPECT_EQ(test::AllocationsOfThisThread(), before);
+}
+
+TEST(HoldPoolTest, TwoHoldersNeverShareABuffer) {
+  HoldPool pool;
+  for (int i = 0; i < 3; ++i) pool.Give(std::string(1000, 'x'));
+  std::vector<std::string> taken;
+  std::set<const char*> places;
+  for (int i = 0; i < 3; ++i) {
+    taken.push_back(pool.Take());
+    places.insert(taken.back().data());
+  }
+  EXPECT_EQ(places.size(), 3u);
+}
+
+TEST(HoldPoolTest, KeepsABoundedNumberOfBuffers) {
+  HoldPool pool;
+  for (int i = 0; i < 1000; ++i) pool.Give(std::string(1000, 'x'));
+  int kept = 0;
+  while (pool.Take().capacity() >= 1000) ++kept;
+  EXPECT_GT(kept, 0);
+  EXPECT_LE(kept, 64);
+}
+
+}  // namespace
+}  // namespace mcscope
