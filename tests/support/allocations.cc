@@ -29,14 +29,22 @@ uint64_t AllocationsOfAllThreads() { return all_allocations.load(std::memory_ord
 
 }  // namespace mcscope::test
 
-// The array and nothrow forms call these.
+// The nothrow forms call these. The array forms would too, but for sanitizers that bring their own.
 void* operator new(std::size_t size) {
   return mcscope::test::Allocate(size, alignof(std::max_align_t));
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return mcscope::test::Allocate(size, static_cast<std::size_t>(alignment));
 }
+void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return operator new(size, alignment);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
