@@ -36,17 +36,20 @@ class HoldPool {
     if (kept_.empty()) return {};
     std::string buffer = std::move(kept_.back());
     kept_.pop_back();
+    kept_bytes_ -= buffer.capacity();
     return buffer;
   }
   void Give(std::string buffer) {
-    if (kept_.size() == kKept) return;
+    if (kept_bytes_ + buffer.capacity() > kMaxKeptBytes) return;
     buffer.clear();
+    kept_bytes_ += buffer.capacity();
     kept_.push_back(std::move(buffer));
   }
 
  private:
-  static constexpr size_t kKept = 64;
+  static constexpr size_t kMaxKeptBytes = 1 << 20;
   std::vector<std::string> kept_;
+  size_t kept_bytes_ = 0;
 };
 
 // One route as a worker sees it.

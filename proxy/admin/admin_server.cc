@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "prometheus/text_serializer.h"
 #include "proxy/admin/legs_json.h"
-#include "proxy/admin/readiness.h"
 #include "proxy/admin/settings_json.h"
 #include "proxy/io/clock.h"
 #include "spdlog/spdlog.h"
@@ -41,6 +40,14 @@ std::vector<std::unique_ptr<metrics::Windows>> WindowsOf(const Server& server) {
   return windows;
 }
 
+Readiness::Upstreams UpstreamsOf(const Server& server) {
+  Readiness::Upstreams upstreams;
+  for (const Server::RouteView& route : server.routes()) {
+    upstreams.emplace_back(route.name, route.upstream);
+  }
+  return upstreams;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Create(const Options& options,
@@ -66,6 +73,7 @@ AdminServer::AdminServer(const Options& options, const Server* server, SettingsS
       server_(server),
       settings_(settings),
       address_(socket.LocalAddress().ToString()),
+      readiness_(&loop_, UpstreamsOf(*server), options.limits.connect_timeout),
       http_(&loop_, std::move(socket)),
       tick_(&loop_, [this] { Tick(); }),
       windows_(WindowsOf(*server)),
@@ -148,14 +156,9 @@ HttpReply AdminServer::ChangeSettings(const std::string& body) {
 
 void AdminServer::CheckReadiness(const std::shared_ptr<HttpExchange>& exchange) {
   if (server_->draining()) return exchange->Send({503, kPlainText, "draining\n"});
-  ReadinessCheck::Upstreams upstreams;
-  for (const Server::RouteView& route : server_->routes()) {
-    upstreams.emplace_back(route.name, route.upstream);
-  }
-  ReadinessCheck::Start(&loop_, upstreams, options_.limits.connect_timeout,
-                        [exchange](bool ready, const std::string& report) {
-                          exchange->Send({ready ? 200 : 503, kPlainText, report});
-                        });
+  readiness_.Check([exchange](bool ready, const std::string& report) {
+    exchange->Send({ready ? 200 : 503, kPlainText, report});
+  });
 }
 
 }  // namespace mcscope::admin

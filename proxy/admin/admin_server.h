@@ -14,6 +14,7 @@
 #include "metrics/collector.h"
 #include "metrics/window.h"
 #include "proxy/admin/http_server.h"
+#include "proxy/admin/readiness.h"
 #include "proxy/io/loop.h"
 #include "proxy/options.h"
 #include "proxy/server.h"
@@ -52,6 +53,7 @@ class AdminServer {
   SettingsStore* settings_;
   std::string address_;
   io::Loop loop_;
+  Readiness readiness_;
   HttpServer http_;
   io::Timer tick_;
   std::vector<std::unique_ptr<metrics::Windows>> windows_;  // by route

@@ -37,16 +37,16 @@ class ReadinessTest : public ::testing::Test {
   }
   Verdict Ask(const std::vector<std::pair<std::string, std::string>>& upstreams,
               absl::Duration timeout = test::kPatience) {
-    ReadinessCheck::Upstreams resolved;
+    Readiness::Upstreams resolved;
     for (const auto& [name, address] : upstreams) {
       resolved.emplace_back(name, *io::Address::Parse(address)->Resolve());
     }
     absl::optional<Verdict> verdict;
-    ReadinessCheck::Start(&loop_, resolved, timeout,
-                          [&verdict](bool ready, const std::string& report) {
-                            EXPECT_FALSE(verdict.has_value());  // said once
-                            verdict = Verdict{ready, report};
-                          });
+    Readiness readiness(&loop_, resolved, timeout);
+    readiness.Check([&verdict](bool ready, const std::string& report) {
+      EXPECT_FALSE(verdict.has_value());  // said once
+      verdict = Verdict{ready, report};
+    });
     EXPECT_FALSE(verdict.has_value());  // in a later turn
     EXPECT_TRUE(io::TurnUntil(&loop_, [&] { return verdict.has_value(); }));
     return verdict.value_or(Verdict{});
