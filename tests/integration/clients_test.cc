@@ -54,7 +54,7 @@ std::string NameOf(const testing::TestParamInfo<Client>& param) { return param.p
 
 INSTANTIATE_TEST_SUITE_P(
     All, RealClient,
-    testing::Values(Client{"libmemcached", {LIBMEMCACHED_CLIENT}},
+    testing::Values(Client{"libmemcached", {kLibmemcachedClient}},
                     Client{"pymemcache", {"/usr/bin/python3", Demo("pymemcache/client.py")}},
                     Client{"npm_memcache_client", {"node", Demo("npm/client.js")}}),
     NameOf);

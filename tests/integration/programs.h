@@ -5,6 +5,7 @@
 namespace mcscope::test {
 
 inline constexpr char kMcscope[] = MCSCOPE_BINARY;
+inline constexpr char kLibmemcachedClient[] = LIBMEMCACHED_CLIENT;
 inline constexpr char kSourceDirectory[] = MCSCOPE_SOURCE_DIR;
 
 }  // namespace mcscope::test

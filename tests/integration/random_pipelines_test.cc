@@ -21,6 +21,8 @@
 namespace mcscope::test {
 namespace {
 
+constexpr size_t kMaxPieces = 150;
+
 class Generator {
  public:
   explicit Generator(uint32_t seed) : random_(seed) {}
@@ -36,9 +38,12 @@ class Generator {
     Script script;
     size_t end = bytes.size();
     if (Chance(25)) end = static_cast<size_t>(Number(0, static_cast<int>(end)));
-    const int largest = Pick(std::vector<int>{1, 7, 40, 300, 3000, 1 << 20});
+    // Few enough pieces that a second look, with a pause behind each, takes seconds at most.
+    const int largest = std::max(Pick(std::vector<int>{1, 7, 40, 300, 3000, 1 << 20}),
+                                 static_cast<int>(end / kMaxPieces));
     for (size_t at = 0; at < end;) {
-      const size_t piece = std::min(end - at, static_cast<size_t>(Number(1, largest)));
+      const size_t piece =
+          std::min(end - at, static_cast<size_t>(Number((largest + 2) / 3, largest)));
       script.push_back(Send(bytes.substr(at, piece)));
       at += piece;
       // A session of single bytes needs no pause after each of them.
