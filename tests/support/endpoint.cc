@@ -72,6 +72,13 @@ Fd ConnectTo(const Endpoint& endpoint, const ConnectOptions& options) {
   return fd;
 }
 
+Fd ConnectWithoutWaiting(const Endpoint& endpoint) {
+  const Address address = ToAddress(endpoint);
+  Fd fd(socket(address.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.valid()) (void)!connect(fd.get(), address.get(), address.length);
+  return fd;
+}
+
 Fd ListenOn(const Endpoint& endpoint, int backlog) {
   const Address address = ToAddress(endpoint);
   Fd fd(socket(address.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

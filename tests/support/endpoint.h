@@ -30,6 +30,9 @@ struct ConnectOptions {
 // A connected blocking socket, or an invalid Fd with errno set.
 Fd ConnectTo(const Endpoint& endpoint, const ConnectOptions& options = {});
 
+// A socket on which connecting has begun, however that goes on.
+Fd ConnectWithoutWaiting(const Endpoint& endpoint);
+
 // A listening socket on `endpoint` (port 0: any free one), or an invalid Fd with errno set.
 Fd ListenOn(const Endpoint& endpoint, int backlog = 128);
 

@@ -46,6 +46,8 @@ class Mcscope {
   // Expects that no session is left, that SIGTERM ends it with status 0, and that it logged nothing
   // like a crash. Called by the destructor.
   void ExpectCleanStop();
+  // For a test that ended it in a way of its own: the destructor then expects nothing.
+  void AlreadyStopped() { stopped_ = true; }
 
  private:
   void Start(const Command& command);
