@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -12,6 +13,22 @@
 #include "tests/support/temp_dir.h"
 
 namespace mcscope::test {
+
+namespace {
+
+// Of a process's or a thread's stat file.
+absl::Duration CpuTimeIn(const std::string& path) {
+  const std::string stat = ReadFile(path);
+  // The name, in parentheses, may hold blanks: 11 fields later come utime and stime.
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  int64_t user = 0, system = 0;
+  fields >> user >> system;
+  return absl::Seconds(1) * (user + system) / sysconf(_SC_CLK_TCK);
+}
+
+}  // namespace
 
 int64_t ResidentBytes(pid_t pid) {
   std::istringstream statm(ReadFile(absl::StrCat("/proc/", pid, "/statm")));
@@ -26,15 +43,18 @@ int OpenFiles(pid_t pid) {
   return static_cast<int>(std::distance(begin(files), end(files)));
 }
 
-absl::Duration CpuTime(pid_t pid) {
-  const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
-  // The name, in parentheses, may hold blanks: 11 fields later come utime and stime.
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  int64_t user = 0, system = 0;
-  fields >> user >> system;
-  return absl::Seconds(1) * (user + system) / sysconf(_SC_CLK_TCK);
+absl::Duration CpuTime(pid_t pid) { return CpuTimeIn(absl::StrCat("/proc/", pid, "/stat")); }
+
+std::vector<absl::Duration> ThreadCpuTimes(pid_t pid) {
+  const std::string main_thread = std::to_string(pid);
+  std::vector<absl::Duration> times;
+  for (const auto& task :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"))) {
+    if (task.path().filename() == main_thread) continue;
+    times.push_back(CpuTimeIn((task.path() / "stat").string()));
+  }
+  std::sort(times.rbegin(), times.rend());
+  return times;
 }
 
 }  // namespace mcscope::test

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/time/time.h"
 
@@ -13,6 +14,9 @@ namespace mcscope::test {
 int64_t ResidentBytes(pid_t pid);
 int OpenFiles(pid_t pid);
 absl::Duration CpuTime(pid_t pid);  // user and system, to 10 ms
+
+// The CPU time of each thread but the main one, busiest first.
+std::vector<absl::Duration> ThreadCpuTimes(pid_t pid);
 
 }  // namespace mcscope::test
 
