@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,32 @@ TEST_F(ReadinessTest, AllAreAskedAndOneThatFailsDecides) {
   EXPECT_THAT(verdict.report, HasSubstr(absl::StrCat("b ", bad, " Connection refused\n")));
   EXPECT_THAT(verdict.report, HasSubstr(absl::StrCat("c ", other, " ok\n")));
   EXPECT_TRUE(Ask({{"a", good}, {"c", other}}).ready);
+}
+
+TEST_F(ReadinessTest, SeveralMayAskAtOnce) {
+  Readiness readiness(&loop_, {{"default", *io::Address::Parse(Accepting())->Resolve()}},
+                      test::kPatience);
+  int ready = 0;
+  for (int i = 0; i < 3; ++i) {
+    readiness.Check([&ready](bool good, const std::string&) { ready += good ? 1 : 0; });
+  }
+  EXPECT_TRUE(io::TurnUntil(&loop_, [&] { return ready == 3; }));
+}
+
+TEST_F(ReadinessTest, WhoAskedIsNotToldWhenItGoes) {
+  listening_.push_back(test::ListenOn(test::Port(0), /*backlog=*/0));
+  const test::Endpoint full = test::Port(test::LocalPort(listening_[0]));
+  const test::Fd filler = test::ConnectTo(full);
+  const auto waiting = std::make_shared<bool>(true);
+  {
+    Readiness readiness(&loop_, {{"default", *io::Address::Parse(full.ToString())->Resolve()}},
+                        test::kPatience);
+    readiness.Check([waiting](bool, const std::string&) { *waiting = false; });
+    io::Turn(&loop_);
+  }
+  io::Turn(&loop_);
+  EXPECT_TRUE(*waiting);
+  EXPECT_EQ(waiting.use_count(), 1);  // nothing of it is left
 }
 
 }  // namespace
