@@ -16,16 +16,16 @@ namespace mcscope::test {
 
 namespace {
 
-// Of a process's or a thread's stat file.
-absl::Duration CpuTimeIn(const std::string& path) {
-  const std::string stat = ReadFile(path);
-  // The name, in parentheses, may hold blanks: 11 fields later come utime and stime.
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  int64_t user = 0, system = 0;
-  fields >> user >> system;
-  return absl::Seconds(1) * (user + system) / sysconf(_SC_CLK_TCK);
+// The time a thread has run, from the scheduler: exact, where `stat` only samples.
+absl::Duration ThreadCpuTime(const std::filesystem::path& task) {
+  std::istringstream schedstat(ReadFile((task / "schedstat").string()));
+  int64_t nanoseconds = 0;
+  schedstat >> nanoseconds;
+  return absl::Nanoseconds(nanoseconds);
+}
+
+std::filesystem::directory_iterator TasksOf(pid_t pid) {
+  return std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"));
 }
 
 }  // namespace
@@ -43,15 +43,17 @@ int OpenFiles(pid_t pid) {
   return static_cast<int>(std::distance(begin(files), end(files)));
 }
 
-absl::Duration CpuTime(pid_t pid) { return CpuTimeIn(absl::StrCat("/proc/", pid, "/stat")); }
+absl::Duration CpuTime(pid_t pid) {
+  absl::Duration sum;
+  for (const auto& task : TasksOf(pid)) sum += ThreadCpuTime(task.path());
+  return sum;
+}
 
 std::vector<absl::Duration> ThreadCpuTimes(pid_t pid) {
   const std::string main_thread = std::to_string(pid);
   std::vector<absl::Duration> times;
-  for (const auto& task :
-       std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"))) {
-    if (task.path().filename() == main_thread) continue;
-    times.push_back(CpuTimeIn((task.path() / "stat").string()));
+  for (const auto& task : TasksOf(pid)) {
+    if (task.path().filename() != main_thread) times.push_back(ThreadCpuTime(task.path()));
   }
   std::sort(times.rbegin(), times.rend());
   return times;

@@ -13,7 +13,7 @@ namespace mcscope::test {
 
 int64_t ResidentBytes(pid_t pid);
 int OpenFiles(pid_t pid);
-absl::Duration CpuTime(pid_t pid);  // user and system, to 10 ms
+absl::Duration CpuTime(pid_t pid);  // of all threads that still run
 
 // The CPU time of each thread but the main one, busiest first.
 std::vector<absl::Duration> ThreadCpuTimes(pid_t pid);
