@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -94,69 +95,67 @@ TEST(Resources, LargeValuesLeaveNoMemoryBehind) {
   EXPECT_LT(ResidentBytes(proxy.process().pid()) - before, 4 * kMiB);
 }
 
-// Few long-lived connections are what luck spreads worst: with two workers and two connections,
-// every second time both would be on the same one.
-TEST(ResourcesTiming, SessionsAreSpreadEvenlyOverTheWorkers) {
-  Memcached memcached;
-  for (int round = 0; round < 3; ++round) {
-    Mcscope proxy(kMcscope, memcached.endpoint(), {"--threads=2"});
-    TcpClient first(proxy.endpoint());
-    TcpClient second(proxy.endpoint());
-    const std::string pipeline = [] {
-      std::string gets;
-      for (int i = 0; i < 2000; ++i) gets += "get a\r\n";
-      return gets;
-    }();
-    std::vector<absl::Duration> busy;
-    ASSERT_TRUE(Eventually(
-        [&] {
-          for (TcpClient* client : {&first, &second}) {
-            client->Clear();
-            client->Send(pipeline);
-            if (!client->ReadBytes(2000 * 5)) return false;
-          }
-          busy = ThreadCpuTimes(proxy.process().pid());
-          return busy.size() >= 2 && busy[0] >= absl::Milliseconds(50);
-        },
-        absl::Seconds(60)));
-    EXPECT_GT(busy[1], busy[0] / 5);
+// The proxy's thread that serves a client: the one whose CPU time grows while that client alone is
+// at work. The admin's thread is left alone meanwhile.
+pid_t WorkerOf(pid_t proxy, TcpClient* client) {
+  std::string pipeline;
+  for (int i = 0; i < 500; ++i) pipeline += "get a\r\n";
+  const std::map<pid_t, absl::Duration> before = ThreadCpuTimes(proxy);
+  pid_t worker = 0;
+  EXPECT_TRUE(Eventually([&] {
+    client->Clear();
+    client->Send(pipeline);
+    client->ReadBytes(500 * 5);
+    for (const auto& [thread, time] : ThreadCpuTimes(proxy)) {
+      if (time - before.at(thread) > absl::Milliseconds(3)) worker = thread;
+    }
+    return worker != 0;
+  }));
+  return worker;
+}
+
+// How many of the clients each worker serves.
+std::map<pid_t, int> Spread(Mcscope* proxy,
+                            const std::vector<std::unique_ptr<TcpClient>>& clients) {
+  std::map<pid_t, int> spread;
+  for (const auto& client : clients) {
+    if (client != nullptr) ++spread[WorkerOf(proxy->process().pid(), client.get())];
+  }
+  return spread;
+}
+
+void Connect(const Mcscope& proxy, int count, std::vector<std::unique_ptr<TcpClient>>* clients) {
+  for (int i = 0; i < count; ++i) {
+    clients->push_back(std::make_unique<TcpClient>(proxy.endpoint()));
+    ASSERT_EQ(clients->back()->Ask("mn\r\n"), "MN\r\n");
   }
 }
 
-// Sessions that end make room on their worker: the next ones go there.
+// Few long-lived connections are what luck spreads worst.
+TEST(ResourcesTiming, SessionsAreSpreadEvenlyOverTheWorkers) {
+  Memcached memcached;
+  for (const int count : {2, 4, 6}) {
+    Mcscope proxy(kMcscope, memcached.endpoint(), {"--threads=2"});
+    std::vector<std::unique_ptr<TcpClient>> clients;
+    Connect(proxy, count, &clients);
+    const std::map<pid_t, int> spread = Spread(&proxy, clients);
+    ASSERT_EQ(spread.size(), 2u);
+    for (const auto& [worker, sessions] : spread) EXPECT_EQ(sessions, count / 2);
+  }
+}
+
+// Connections dealt out in turn would not notice that all who left were on one worker.
 TEST(ResourcesTiming, TheWorkerWithTheFewestSessionsTakesTheNext) {
   Memcached memcached;
   Mcscope proxy(kMcscope, memcached.endpoint(), {"--threads=2"});
   std::vector<std::unique_ptr<TcpClient>> clients;
-  for (int i = 0; i < 40; ++i) {
-    clients.push_back(std::make_unique<TcpClient>(proxy.endpoint()));
-    ASSERT_EQ(clients.back()->Ask("mn\r\n"), "MN\r\n");
-  }
-  // Every second one goes: were connections dealt out in turn, all those left would share a worker
-  // and the next two would not even that out.
+  Connect(proxy, 12, &clients);
   for (size_t i = 0; i < clients.size(); i += 2) clients[i].reset();
-  ASSERT_TRUE(Eventually([&] { return proxy.Metrics().Sum("mcscope_sessions") == 20; }));
-  for (int i = 0; i < 20; ++i) {
-    clients.push_back(std::make_unique<TcpClient>(proxy.endpoint()));
-    ASSERT_EQ(clients.back()->Ask("mn\r\n"), "MN\r\n");
-  }
-  std::string pipeline;
-  for (int i = 0; i < 500; ++i) pipeline += "get a\r\n";
-  const std::vector<absl::Duration> before = ThreadCpuTimes(proxy.process().pid());
-  std::vector<absl::Duration> busy;
-  ASSERT_TRUE(Eventually(
-      [&] {
-        for (auto& client : clients) {
-          if (client == nullptr) continue;
-          client->Clear();
-          client->Send(pipeline);
-          if (!client->ReadBytes(500 * 5)) return false;
-        }
-        busy = ThreadCpuTimes(proxy.process().pid());
-        return busy[0] >= before[0] + absl::Milliseconds(100);
-      },
-      absl::Seconds(60)));
-  EXPECT_GT(busy[1], busy[0] / 2);
+  ASSERT_TRUE(Eventually([&] { return proxy.Metrics().Sum("mcscope_sessions") == 6; }));
+  Connect(proxy, 6, &clients);
+  const std::map<pid_t, int> spread = Spread(&proxy, clients);
+  ASSERT_EQ(spread.size(), 2u);
+  for (const auto& [worker, sessions] : spread) EXPECT_EQ(sessions, 6);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -24,10 +23,6 @@ absl::Duration ThreadCpuTime(const std::filesystem::path& task) {
   return absl::Nanoseconds(nanoseconds);
 }
 
-std::filesystem::directory_iterator TasksOf(pid_t pid) {
-  return std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"));
-}
-
 }  // namespace
 
 int64_t ResidentBytes(pid_t pid) {
@@ -45,17 +40,16 @@ int OpenFiles(pid_t pid) {
 
 absl::Duration CpuTime(pid_t pid) {
   absl::Duration sum;
-  for (const auto& task : TasksOf(pid)) sum += ThreadCpuTime(task.path());
+  for (const auto& [thread, time] : ThreadCpuTimes(pid)) sum += time;
   return sum;
 }
 
-std::vector<absl::Duration> ThreadCpuTimes(pid_t pid) {
-  const std::string main_thread = std::to_string(pid);
-  std::vector<absl::Duration> times;
-  for (const auto& task : TasksOf(pid)) {
-    if (task.path().filename() != main_thread) times.push_back(ThreadCpuTime(task.path()));
+std::map<pid_t, absl::Duration> ThreadCpuTimes(pid_t pid) {
+  std::map<pid_t, absl::Duration> times;
+  for (const auto& task :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"))) {
+    times[std::stoi(task.path().filename().string())] = ThreadCpuTime(task.path());
   }
-  std::sort(times.rbegin(), times.rend());
   return times;
 }
 

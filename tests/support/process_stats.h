@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include "absl/time/time.h"
 
@@ -15,8 +15,8 @@ int64_t ResidentBytes(pid_t pid);
 int OpenFiles(pid_t pid);
 absl::Duration CpuTime(pid_t pid);  // of all threads that still run
 
-// The CPU time of each thread but the main one, busiest first.
-std::vector<absl::Duration> ThreadCpuTimes(pid_t pid);
+// That of each thread.
+std::map<pid_t, absl::Duration> ThreadCpuTimes(pid_t pid);
 
 }  // namespace mcscope::test
 
