@@ -2,8 +2,11 @@
 // thread, one connection to the upstream per client, one recv and one send per hop, and not a look
 // at the bytes. What a proxy costs on top of it is what the proxy itself costs.
 //
-// Usage: floor_relay UPSTREAM_PORT [--quickack]      Prints the port it listens on.
-// All on 127.0.0.1. --quickack: tell each client's kernel at once what has arrived.
+// Usage: floor_relay UPSTREAM_PORT [--quickack] [--idle_thread]
+// Prints the port it listens on. All on 127.0.0.1.
+// --quickack: tell each client's kernel at once what has arrived.
+// --idle_thread: a second thread that sleeps for ever. The kernel guards the descriptors of a
+// process with several threads more carefully, at every system call.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -177,10 +181,24 @@ class Relay {
 
 int main(int argc, char** argv) {
   const int port = argc > 1 ? std::atoi(argv[1]) : 0;
-  const bool quickack = argc > 2 && std::strcmp(argv[2], "--quickack") == 0;
-  if (port < 1 || port > 65535 || argc > (quickack ? 3 : 2)) {
-    std::fprintf(stderr, "usage: floor_relay UPSTREAM_PORT [--quickack]\n");
+  bool quickack = false, idle_thread = false, understood = port > 0 && port <= 65535;
+  for (int i = 2; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--quickack") == 0) {
+      quickack = true;
+    } else if (std::strcmp(argv[i], "--idle_thread") == 0) {
+      idle_thread = true;
+    } else {
+      understood = false;
+    }
+  }
+  if (!understood) {
+    std::fprintf(stderr, "usage: floor_relay UPSTREAM_PORT [--quickack] [--idle_thread]\n");
     return 2;
+  }
+  if (idle_thread) {
+    std::thread([] {
+      for (;;) pause();
+    }).detach();
   }
   Relay relay(static_cast<uint16_t>(port), quickack);
   std::printf("%u\n", static_cast<unsigned>(relay.port()));

@@ -88,10 +88,9 @@ def memcached(folder):
                 user="nobody" if os.geteuid() == 0 else None)
 
 
-def floor(binary, upstream, name="floor", quickack=False):
-    command = [binary, str(upstream)] + (["--quickack"] if quickack else [])
-    return Peer(name, command, lambda process: int(process.stdout.readline() or 0),
-                stdout=subprocess.PIPE)
+def floor(binary, upstream, name="floor", *flags):
+    return Peer(name, [binary, str(upstream), *flags],
+                lambda process: int(process.stdout.readline() or 0), stdout=subprocess.PIPE)
 
 
 class Mcscope(Peer):
@@ -176,11 +175,14 @@ def machine():
     """What a reader must know of the machine and of the moment."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpuinfo = file.read()
+    with open("/proc/sys/net/ipv4/tcp_congestion_control", encoding="ascii") as file:
+        congestion = file.read().strip()
     model = re.search(r"model name\s*: (.*)", cpuinfo)
     return {
         "cpu": model.group(1) if model else os.uname().machine,
         "cores": len(os.sched_getaffinity(0)),
         "virtual": re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.M) is not None,
         "kernel": os.uname().release.split("-")[0],
+        "congestion": congestion,
         "load": os.getloadavg()[0],
     }
