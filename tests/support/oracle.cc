@@ -13,14 +13,10 @@ std::string MaskStatistics(std::string received) {
   return std::regex_replace(std::regex_replace(received, stat, "$1$2 *"), times, "$1=*");
 }
 
-namespace {
-
 Outcome Masked(Outcome outcome, const Mask& mask) {
   outcome.received = mask(std::move(outcome.received));
   return outcome;
 }
-
-}  // namespace
 
 Oracle::Oracle(std::string binary, std::vector<std::string> options)
     : direct_(options),
