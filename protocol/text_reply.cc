@@ -176,8 +176,10 @@ size_t TextReplyFramer::FindLineEnd(absl::string_view bytes) const {
   const size_t remembered = line_ == nullptr ? 0 : line_->size();
   const auto at = [&](size_t i) { return i < remembered ? (*line_)[i] : bytes[i - remembered]; };
   for (size_t from = 0;;) {
-    const size_t newline = bytes.find('\n', from);
-    if (newline == kNone) return kNone;
+    // memchr by hand: string_view::find is a call into a shared library on Debian.
+    const void* const found = std::memchr(bytes.data() + from, '\n', bytes.size() - from);
+    if (found == nullptr) return kNone;
+    const size_t newline = static_cast<const char*>(found) - bytes.data();
     const size_t length = remembered + newline;
     if (state_ != State::kFirst || length < 3 || at(length - 1) == '\r') return newline;
     if (at(2) != ' ' || MetaCode(at(0), at(1)) == ReplyCode::kOther) return newline;
