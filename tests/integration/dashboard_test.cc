@@ -15,6 +15,7 @@
 #include "tests/support/mcscope.h"
 #include "tests/support/memcached.h"
 #include "tests/support/prometheus.h"
+#include "tests/support/subprocess.h"
 #include "tests/support/tcp_client.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -153,6 +154,14 @@ TEST(DashboardTest, TheStallPanelShowsTheStallsOfSplitSetsInTheClientsLeg) {
         return client_read > 1;  // per second; a session of the load takes some 40 ms
       },
       absl::Seconds(20)));
+}
+
+TEST(DeployTest, PrometheusAcceptsItsConfiguration) {
+  Command command;
+  command.argv = {"promtool", "check", "config",
+                  std::string(kSourceDirectory) + "/deploy/prometheus/prometheus.yml"};
+  const Finished finished = RunToEnd(command, absl::Seconds(30));
+  EXPECT_EQ(finished.status.value_or(-1), 0) << finished.stdout_text << finished.stderr_text;
 }
 
 }  // namespace

@@ -30,11 +30,12 @@ Outcome Oracle::Direct(const Script& script, absl::Duration extra_pause) {
   return RunScript(direct_.endpoint(), script, options);
 }
 
-Outcome Oracle::Proxied(const Script& script, absl::Duration extra_pause, size_t expected_bytes) {
+Outcome Oracle::Proxied(const Script& script, absl::Duration extra_pause, const Outcome& direct) {
   upstream_.Restart();
   RunOptions options;
   options.extra_pause = extra_pause;
-  options.expected_bytes = expected_bytes;
+  options.expected_bytes = direct.received.size();
+  options.to_end = direct.ending != Ending::kOpen;
   options.quiet = absl::Milliseconds(20);
   options.limit = absl::Seconds(3);
   return RunScript(proxy_.endpoint(), script, options);
@@ -49,7 +50,7 @@ Oracle::Verdict Oracle::Compare(const Script& script, const Mask& mask,
     const absl::Duration extra_pause = absl::Milliseconds(extra_ms);
     const bool known = extra_ms == 0 && direct.has_value();
     verdict.direct = known ? *direct : Direct(script, extra_pause);
-    verdict.proxied = Proxied(script, extra_pause, verdict.direct.received.size());
+    verdict.proxied = Proxied(script, extra_pause, verdict.direct);
     verdict.same = Masked(verdict.direct, mask) == Masked(verdict.proxied, mask);
     if (verdict.same) break;
     verdict.second_look = true;
@@ -70,5 +71,7 @@ const std::vector<Combination>& AllCombinations() {
   };
   return all;
 }
+
+void PrintTo(const Combination& combination, std::ostream* out) { *out << combination.name; }
 
 }  // namespace mcscope::test

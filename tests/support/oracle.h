@@ -5,6 +5,7 @@
 #define MCSCOPE_TESTS_SUPPORT_ORACLE_H_
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ class Oracle {
 
  private:
   Outcome Direct(const Script& script, absl::Duration extra_pause);
-  Outcome Proxied(const Script& script, absl::Duration extra_pause, size_t expected_bytes);
+  // `direct` tells how much to wait for.
+  Outcome Proxied(const Script& script, absl::Duration extra_pause, const Outcome& direct);
 
   Memcached direct_, upstream_;
   Mcscope proxy_;
@@ -55,6 +57,7 @@ struct Combination {
   const char* settings;
 };
 const std::vector<Combination>& AllCombinations();
+void PrintTo(const Combination& combination, std::ostream* out);  // for GoogleTest
 
 }  // namespace mcscope::test
 

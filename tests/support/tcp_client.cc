@@ -165,7 +165,7 @@ Outcome RunScript(const Endpoint& endpoint, const Script& script, const RunOptio
   const bool half_closed = std::any_of(script.begin(), script.end(), [](const Step& step) {
     return step.kind == Step::Kind::kHalfClose;
   });
-  if (half_closed) {
+  if (half_closed || options.to_end) {
     client.ReadToEnd(options.limit);  // memcached closes when its client has
   } else {
     client.ReadBytes(options.expected_bytes, options.limit);

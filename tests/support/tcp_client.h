@@ -94,8 +94,9 @@ struct Outcome {
 
 struct RunOptions {
   absl::Duration extra_pause = absl::ZeroDuration();  // added to every kPause
-  // After the script the client reads on until the connection has ended or, if it did not
-  // half-close and this many bytes have come, nothing has come for `quiet`.
+  // After the script the client reads on until the connection has ended, if `to_end` is set or it
+  // has half-closed. Else until, once this many bytes have come, nothing has come for `quiet`.
+  bool to_end = false;
   size_t expected_bytes = 0;
   absl::Duration quiet = absl::Milliseconds(60);
   absl::Duration limit = kPatience;
