@@ -32,6 +32,12 @@ int64_t ResidentBytes(pid_t pid) {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+::testing::AssertionResult GrewByLessThan(int64_t limit, pid_t pid, int64_t before) {
+  const int64_t growth = ResidentBytes(pid) - before;
+  if (kSanitized || growth < limit) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "grew by " << growth << " bytes, not less than " << limit;
+}
+
 int OpenFiles(pid_t pid) {
   std::error_code error;
   const std::filesystem::directory_iterator files(absl::StrCat("/proc/", pid, "/fd"), error);

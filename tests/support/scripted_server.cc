@@ -27,7 +27,7 @@ bool Peer::ReadMore() {
   char buffer[262144];
   const ssize_t got = recv(fd_.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return !abandoned_;
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (got <= 0) {
     ended_ = true;
     return false;
@@ -71,7 +71,7 @@ bool Peer::Write(absl::string_view bytes) {
 
 void Peer::Close() {
   const uint32_t segments = this->segments();
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   segments_at_close_ = segments;
   closed_ = true;
   fd_.Close();
@@ -96,7 +96,7 @@ void Peer::Delay(absl::Duration delay) {
 }
 
 std::vector<std::string> Peer::reads() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return reads_;
 }
 
@@ -107,7 +107,7 @@ std::string Peer::received() const {
 }
 
 uint32_t Peer::segments() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (closed_) return segments_at_close_;
   tcp_info info = {};
   socklen_t length = sizeof(info);
@@ -116,7 +116,7 @@ uint32_t Peer::segments() const {
 }
 
 bool Peer::ended() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return ended_;
 }
 
@@ -137,7 +137,7 @@ ScriptedServer::~ScriptedServer() {
   acceptor_.join();
   std::vector<std::thread> threads;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     for (auto& peer : peers_) peer->Abandon();
     threads.swap(threads_);
   }
@@ -150,7 +150,7 @@ void ScriptedServer::Accept() {
     if (poll(&polled, 1, 20) <= 0) continue;
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!fd.valid()) continue;
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     const int index = static_cast<int>(peers_.size());
     peers_.push_back(std::make_unique<Peer>(std::move(fd)));
     threads_.emplace_back([this, index, peer = peers_.back().get()] {
@@ -161,13 +161,13 @@ void ScriptedServer::Accept() {
 }
 
 int ScriptedServer::connections() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int>(peers_.size());
 }
 
 Peer& ScriptedServer::peer(int index) {
   if (!Eventually([&] { return connections() > index; })) std::abort();
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return *peers_[static_cast<size_t>(index)];
 }
 

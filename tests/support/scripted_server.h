@@ -8,13 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "tests/support/endpoint.h"
 #include "tests/support/fd.h"
@@ -57,12 +56,12 @@ class Peer {
   bool ReadMore();
 
   Fd fd_;
-  std::string unread_;  // received, not yet taken by the behaviour
-  mutable absl::Mutex mutex_;
-  std::vector<std::string> reads_ ABSL_GUARDED_BY(mutex_);
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  uint32_t segments_at_close_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string unread_;        // received, not yet taken by the behaviour
+  mutable std::mutex mutex_;  // for what follows
+  std::vector<std::string> reads_;
+  bool ended_ = false;
+  uint32_t segments_at_close_ = 0;
+  bool closed_ = false;
   std::atomic<bool> abandoned_{false};
 };
 
@@ -89,9 +88,9 @@ class ScriptedServer {
   Endpoint endpoint_;
   Fd listener_;
   std::atomic<bool> stopping_{false};
-  mutable absl::Mutex mutex_;
-  std::vector<std::unique_ptr<Peer>> peers_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // for what follows
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::thread> threads_;
   std::thread acceptor_;
 };
 

@@ -112,12 +112,12 @@ Subprocess::~Subprocess() {
 }
 
 std::string Subprocess::Stdout() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return stdout_;
 }
 
 std::string Subprocess::Stderr() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return stderr_;
 }
 
@@ -126,7 +126,7 @@ std::vector<std::string> Subprocess::WaitForLine(const std::string& pattern, abs
   std::vector<std::string> found;
   Eventually(
       [&] {
-        absl::MutexLock lock(&mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         for (const std::string* stream : {&stdout_, &stderr_}) {
           std::smatch match;
           const std::string lines = stream->substr(0, stream->rfind('\n') + 1);
@@ -157,7 +157,7 @@ absl::optional<int> Subprocess::Wait(absl::Duration limit) {
   // Grandchildren may hold the pipes open for longer; they are not waited for.
   Eventually(
       [this] {
-        absl::MutexLock lock(&mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return streams_ended_;
       },
       absl::Seconds(1));
@@ -176,11 +176,11 @@ void Subprocess::Collect() {
         polled[i].fd = -1;
         continue;
       }
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard<std::mutex> lock(mutex_);
       (i == 0 ? stdout_ : stderr_).append(buffer, static_cast<size_t>(got));
     }
   }
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   streams_ended_ = true;
 }
 

@@ -8,12 +8,11 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "tests/support/fd.h"
@@ -61,10 +60,10 @@ class Subprocess {
   absl::optional<int> status_;
   Fd out_, err_;
   std::atomic<bool> abandoned_{false};  // grandchildren may hold the pipes open for ever
-  mutable absl::Mutex mutex_;
-  std::string stdout_ ABSL_GUARDED_BY(mutex_);
-  std::string stderr_ ABSL_GUARDED_BY(mutex_);
-  bool streams_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  mutable std::mutex mutex_;            // for what follows
+  std::string stdout_;
+  std::string stderr_;
+  bool streams_ended_ = false;
   std::thread collector_;
 };
 
