@@ -62,7 +62,8 @@ constexpr std::array<MetricInfo, kMetricCount> kCatalog = {{
      "Requests, by what became of them.",
      {"route", "command", "result", "arm"},
      "Every framed request ends in exactly one result. none: no reply was due and none came. "
-     "aborted: the connection ended first. error: memcached answered with an error line.",
+     "aborted: the connection ended first, or its session became a tunnel. error: memcached "
+     "answered with an error line.",
      "Of a command and arm once seen; then every result that the command can have, from zero."},
     {Metric::kRequestReads,
      "mcscope_request_reads",

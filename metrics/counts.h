@@ -12,7 +12,7 @@
 #include "metrics/labels.h"
 #include "metrics/leg.h"
 #include "protocol/command.h"
-#include "protocol/framer.h"
+#include "protocol/step.h"
 
 namespace mcscope::metrics {
 

@@ -52,7 +52,7 @@ they were complete, are in `mcscope_requests_total` only.
 
 ## Arms
 
-Without `--ab` every session is arm `a`. With it, `--ab_percent` of the new sessions are arm `b`,
+Without `--ab` every session is arm `a`. With it, `--ab_percent` of the sessions are arm `b`,
 whose treatments differ as listed. The arm of a request is fixed when the request starts.
 
 ## How exact a quantile is

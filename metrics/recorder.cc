@@ -70,10 +70,14 @@ void Recorder::RecordUnanswered(const ExchangeSample& sample, CommandSlot& slot)
 }
 
 void Recorder::ExchangeAborted(protocol::Command command, Arm arm) {
-  ExchangeAnsweredEarly(command, protocol::Result::kAborted, arm);
+  CountOnly(command, protocol::Result::kAborted, arm);
 }
 
 void Recorder::ExchangeAnsweredEarly(protocol::Command command, protocol::Result result, Arm arm) {
+  CountOnly(command, result, arm);
+}
+
+void Recorder::CountOnly(protocol::Command command, protocol::Result result, Arm arm) {
   SlotFor(command, arm).counts.requests[static_cast<size_t>(result)].Add(1);
 }
 

@@ -18,7 +18,7 @@
 #include "metrics/labels.h"
 #include "metrics/leg.h"
 #include "protocol/command.h"
-#include "protocol/framer.h"
+#include "protocol/step.h"
 
 namespace mcscope::metrics {
 
@@ -44,8 +44,8 @@ class alignas(64) Recorder {
 
   // --- the worker's thread ---
   void ExchangeFinished(const ExchangeSample& sample);
-  // An exchange that never finished (the connection ended): counted with result aborted, in no
-  // histogram.
+  // An exchange that never finished (the connection ended, or its session became a tunnel): counted
+  // with result aborted, in no histogram.
   void ExchangeAborted(protocol::Command command, Arm arm);
   // An exchange whose reply came before its request was whole: counted, in no histogram.
   void ExchangeAnsweredEarly(protocol::Command command, protocol::Result result, Arm arm);
@@ -62,6 +62,7 @@ class alignas(64) Recorder {
   friend class RecorderReader;
 
   CommandSlot& SlotFor(protocol::Command command, Arm arm);
+  void CountOnly(protocol::Command command, protocol::Result result, Arm arm);
   void RecordAnswered(const ExchangeSample& sample, CommandSlot& slot);
   void RecordUnanswered(const ExchangeSample& sample, CommandSlot& slot);
   ArmCounts<Counter>& OfArm(Arm arm) { return counts_.arms[static_cast<size_t>(arm)]; }

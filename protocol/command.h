@@ -61,7 +61,7 @@ enum class Result : uint8_t {
   kOk,
   kError,    // memcached answered with an error line
   kNone,     // no reply was due (noreply, quiet) and none came
-  kAborted,  // the connection ended first
+  kAborted,  // the connection ended, or was no longer framed, first
 };
 inline constexpr size_t kResultCount = static_cast<size_t>(Result::kAborted) + 1;
 

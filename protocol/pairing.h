@@ -1,7 +1,9 @@
 // Which of the requests under way a reply answers. Replies come in the order of the requests, but
 // quiet requests may stay silent, and a fetch with a key that is too long may take the replies
-// before it along. A wrong guess would shift all later pairs by one, so where two requests could
-// have earned the same reply the verdict is "unsure".
+// before it along. A wrong guess would shift all later pairs by one, so where a quiet request and
+// one that is sure of an answer could have earned the same reply, the verdict is "unsure". Between
+// quiet neighbours that nothing tells apart the first gets it: the counts are right then, though the
+// times may be the neighbour's.
 //
 // Pure functions.
 #ifndef MCSCOPE_PROTOCOL_PAIRING_H_

@@ -14,10 +14,11 @@ using metrics::CloseCause;
 using metrics::Side;
 using protocol::Answer;
 
-// Exchanges under way on one session. Beyond it the client is not read until replies have come.
+// Exchanges under way on one session. At this many the client is not read until replies have come,
+// and of quiet requests, which may stay silent for ever, the oldest count as silent.
 constexpr size_t kMaxExchanges = 8192;
-// Quiet requests that may wait for proof of their silence. Beyond it the oldest counts as silent.
-constexpr size_t kMaxSilent = 4096;
+// What was read before may add this many; beyond it the session is no longer timed.
+constexpr size_t kMostExchanges = 2 * kMaxExchanges;
 
 }  // namespace
 
@@ -69,6 +70,8 @@ void Link::FinishWrites() { stream_.FinishWrites(); }
 
 bool Link::Accepts() const { return stream_.pending() == 0 && queue_.size() < kMaxExchanges; }
 
+bool Link::full() const { return queue_.size() >= kMostExchanges; }
+
 bool Link::idle() {
   for (size_t i = 0; i < queue_.size(); ++i) {
     if (i < paired_ || queue_[i].request.answer != Answer::kPerhaps) return false;
@@ -92,7 +95,7 @@ void Link::OnReadable() {
   route_->recorder->Received(Side::kUpstream, got.bytes);
   const absl::string_view bytes(scratch, got.bytes);
   if (!raw_) Frame(bytes, now);
-  if (framer_.mid_reply() && session_->treatments().quickack &&
+  if (!raw_ && framer_.mid_reply() && session_->treatments().quickack &&
       stream_.socket().SetQuickAck(true)) {
     route_->recorder->QuickAckSent(Side::kUpstream);
   }
@@ -179,8 +182,8 @@ void Link::StampHanded() {
 void Link::SettleUnanswered() {
   while (paired_ < handed_) {
     const Answer due = queue_[paired_].request.answer;
-    const bool silent =
-        due == Answer::kNever || (due == Answer::kPerhaps && queue_.size() > kMaxSilent);
+    const bool silent = due == Answer::kNever ||
+                        (due == Answer::kPerhaps && queue_.size() - paired_ >= kMaxExchanges);
     if (!silent) break;
     ++paired_;
   }

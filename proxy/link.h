@@ -43,10 +43,14 @@ class Link final : private io::StreamHandler {
 
   // Whether the session may read more from its client.
   bool Accepts() const;
+  // No more exchanges may be expected.
+  bool full() const;
   // Nothing is under way (a quiet request that stayed silent so far doesn't count).
   bool idle();
   // Offset, in the bytes towards memcached, of the next byte given to Forward().
   uint64_t accepted() const { return stream_.accepted(); }
+  // Bytes that memcached's socket did not take yet.
+  size_t pending() const { return stream_.pending(); }
   // (Un)watches replies as the session can take them.
   void UpdateReads();
   void ApplyNoDelay(bool on);

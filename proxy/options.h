@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "metrics/bucket_bounds.h"
-#include "proxy/context.h"
 #include "proxy/io/address.h"
+#include "proxy/limits.h"
 #include "proxy/settings.h"
 
 namespace mcscope {

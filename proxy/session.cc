@@ -15,7 +15,7 @@ using protocol::OpaqueReason;
 using protocol::StepKind;
 
 // Requests are small and each costs memory while under way: a read of this size bounds how many one
-// turn can bring. A large value that is arriving is read in larger pieces.
+// turn can bring. Of a large value that is arriving, more is read, but not beyond its end.
 constexpr size_t kRequestReadSize = 64 << 10;
 // When only the CRLF of a value too large to hold is missing, this much of the value waits for it.
 constexpr size_t kTailSize = 4 << 10;
@@ -57,6 +57,7 @@ void Session::Start() {
 
 // Settings hold from a session's next request on; this is only called between two.
 void Session::AdoptSettings() {
+  if (settings_version_ == context_->settings_version) return;
   const bool first = settings_version_ == 0;
   settings_version_ = context_->settings_version;
   arm_ = context_->settings.ArmOf(lot_);
@@ -75,7 +76,8 @@ void Session::AdoptSettings() {
 }
 
 size_t Session::ReadSize() const {
-  return framer_.missing() > kRequestReadSize ? WorkerContext::kScratchSize : kRequestReadSize;
+  return static_cast<size_t>(
+      std::clamp<uint64_t>(framer_.missing(), kRequestReadSize, WorkerContext::kScratchSize));
 }
 
 void Session::OnReadable() {
@@ -87,9 +89,10 @@ void Session::OnReadable() {
   const int64_t now = io::NowNs();
   route_->recorder->Received(Side::kClient, got.bytes);
   const absl::string_view bytes(scratch, got.bytes);
-  const bool between_requests = tunnel_ || !framer_.mid_request();
-  if (between_requests && settings_version_ != context_->settings_version) AdoptSettings();
-  if (tunnel_) return Forward(bytes);
+  if (tunnel_) {
+    AdoptSettings();
+    return Forward(bytes);
+  }
   const bool completed = Frame(bytes, now);
   if (tunnel_) return Forward(bytes);
   if (framer_.mid_request()) {
@@ -103,6 +106,7 @@ void Session::OnReadable() {
 }
 
 void Session::Begin(int64_t now) {
+  AdoptSettings();
   arriving_ = {};
   arriving_.first_read = arriving_.last_read = now;
   arriving_.reads = 1;
@@ -125,6 +129,10 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
   size_t used = 0;
   while (used < bytes.size()) {
     if (!framer_.mid_request()) Begin(now);
+    if (link_.full()) {
+      BecomeTunnel(OpaqueReason::kUnsure);
+      break;
+    }
     const protocol::RequestStep step = framer_.Next(bytes.substr(used));
     used += step.used;
     if (step.kind == StepKind::kPartial) break;
@@ -152,9 +160,10 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
 void Session::HoldOrForward(absl::string_view bytes, bool completed) {
   const bool may_hold = treatments_.coalesce && !completed && framer_.holdable();
   if (!may_hold) return Forward(bytes);
-  if (hold_.size() + bytes.size() <= context_->limits.hold_limit) {
+  if (!arriving_.streaming && hold_.size() + bytes.size() <= context_->limits.hold_limit) {
     return Hold(bytes);
   }
+  arriving_.streaming = true;
   const uint64_t missing = framer_.missing();
   const size_t tail = missing > 0 && missing <= kCrlfSize
                           ? std::min({bytes.size(), kTailSize, context_->limits.hold_limit})
@@ -222,7 +231,11 @@ void Session::OnConnected(int) {}  // the client's side is connected from the st
 
 void Session::UpstreamEnded(CloseCause cause, bool reset) {
   if (closed_ || ending_) return;
-  if (client_ended_ || said_quit_) cause = CloseCause::kClientClosed;
+  if (client_ended_ || said_quit_) {
+    cause = CloseCause::kClientClosed;
+  } else if (reset || !link_.idle()) {
+    context_->upstream_failed(*route_, cause, reset ? ECONNRESET : 0);
+  }
   if (stream_.pending() == 0) return Close(cause, reset);
   ending_ = true;
   end_cause_ = cause;
@@ -248,13 +261,15 @@ bool Session::AnsweredEarly(const protocol::Reply& reply) {
   arriving_.answered = true;
   protocol::Request request;
   request.command = framer_.command();
+  if (!protocol::CanAnswer(request, reply)) return false;
   route_->recorder->ExchangeAnsweredEarly(request.command, protocol::ResultOf(request, reply),
                                           arm_);
   return true;
 }
 
 void Session::UpdateReads() {
-  const bool resumed = stream_.WatchReads(!client_ended_ && !ending_ && link_.Accepts());
+  const bool wanted = !client_ended_ && !ending_ && !(draining_ && tunnel_) && link_.Accepts();
+  const bool resumed = stream_.WatchReads(wanted);
   // Time in which nobody read is no stall of the client's.
   if (resumed && framer_.mid_request()) arriving_.last_read = io::NowNs();
 }
@@ -265,8 +280,12 @@ void Session::Drain() {
 }
 
 void Session::FinishDrain() {
-  const bool busy = framer_.mid_request() || !link_.idle() || stream_.pending() > 0;
-  if (tunnel_ || !busy) Close(CloseCause::kDrain, /*reset=*/false);
+  // Nobody can tell where a tunnel's exchanges end: what has been read is passed on, and no more.
+  const bool asking = !tunnel_ && (framer_.mid_request() || !link_.idle());
+  const bool busy = asking || stream_.pending() > 0 || link_.pending() > 0;
+  if (!busy) return Close(CloseCause::kDrain, /*reset=*/false);
+  UpdateReads();
+  link_.UpdateReads();
 }
 
 void Session::Close(CloseCause cause, bool reset) {

@@ -51,7 +51,7 @@ class Session final : private io::StreamHandler {
 
   bool closed() const { return closed_; }
   bool tunnel() const { return tunnel_; }
-  bool CanDeliver() const { return !ending_ && stream_.pending() == 0; }
+  bool CanDeliver() const { return !ending_ && stream_.pending() == 0 && !(draining_ && tunnel_); }
   // Offset, in the bytes towards the client, of the next byte given to Deliver(), and behind the
   // last byte that the kernel took.
   uint64_t accepted() const { return stream_.accepted(); }
@@ -66,6 +66,7 @@ class Session final : private io::StreamHandler {
     int64_t last_read = 0;
     uint32_t reads = 0;
     bool stalled = false;
+    bool streaming = false;  // it is more than may be held
     bool forwarded = false;  // some of its bytes have left towards memcached
     bool answered = false;   // ... and memcached answered them
   };

@@ -20,6 +20,7 @@ Worker::Worker(const std::vector<Route>& routes, const SessionLimits& limits,
     recorders_.push_back(std::make_unique<metrics::Recorder>(bounds));
     routes_.push_back({route.name, route.upstream, recorders_.back().get()});
   }
+  log_limiters_.resize(routes_.size());
 }
 
 Worker::~Worker() { Stop(); }
@@ -81,10 +82,13 @@ void Worker::EndTurn() {
 }
 
 void Worker::LogUpstreamFailure(const RouteContext& route, metrics::CloseCause cause, int error) {
-  const auto left_out = log_limiter_.Admit(static_cast<size_t>(cause), io::NowNs());
+  LogLimiter<metrics::kCloseCauseCount>& limiter = log_limiters_[&route - routes_.data()];
+  const auto left_out = limiter.Admit(static_cast<size_t>(cause), io::NowNs());
   if (!left_out) return;
   spdlog::warn("route {}: upstream {}: {} ({} more since the last such line)", route.name,
-               route.upstream.ToString(), std::strerror(error), *left_out);
+               route.upstream.ToString(),
+               error == 0 ? "closed the connection while it owed an answer" : std::strerror(error),
+               *left_out);
 }
 
 }  // namespace mcscope

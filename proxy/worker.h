@@ -70,8 +70,8 @@ class Worker {
   std::vector<std::unique_ptr<Session>> sessions_;
   std::vector<Session*> closed_;  // to be deleted at the end of the turn
   std::atomic<size_t> session_count_{0};
-  std::function<void()> drained_;  // set while draining
-  LogLimiter<metrics::kCloseCauseCount> log_limiter_;
+  std::function<void()> drained_;                                    // set while draining
+  std::vector<LogLimiter<metrics::kCloseCauseCount>> log_limiters_;  // by route
   std::thread thread_;
 };
 

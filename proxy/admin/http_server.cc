@@ -4,6 +4,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 
 #include <memory>
 #include <utility>
@@ -16,6 +17,18 @@ namespace {
 constexpr int kMaxHeaderBytes = 16 << 10;
 constexpr int kMaxBodyBytes = 64 << 10;
 constexpr int kTimeoutSeconds = 10;
+
+constexpr timeval kPause = {0, 100'000};
+
+void PauseAccepting(evconnlistener* listener, void*) {
+  evconnlistener_disable(listener);
+  event_base_once(
+      evconnlistener_get_base(listener), -1, EV_TIMEOUT,
+      [](int, int16_t, void* paused) {
+        evconnlistener_enable(static_cast<evconnlistener*>(paused));
+      },
+      listener, &kPause);
+}
 
 absl::string_view MethodOf(evhttp_request* request) {
   switch (evhttp_request_get_command(request)) {
@@ -84,7 +97,9 @@ HttpServer::HttpServer(io::Loop* loop, io::Socket listening)
         static_cast<HttpServer*>(self)->Dispatch(request);
       },
       this);
-  evhttp_accept_socket(http_, socket_.fd());
+  // Without a handler, libevent's listener spins while there are no descriptors.
+  evhttp_bound_socket* const bound = evhttp_accept_socket_with_handle(http_, socket_.fd());
+  evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), PauseAccepting);
 }
 
 HttpServer::~HttpServer() {

@@ -60,7 +60,7 @@ class HttpServer {
   void Dispatch(evhttp_request* request);
 
   evhttp* http_;
-  io::Socket socket_;  // the listening one; evhttp does not own it
+  io::Socket socket_;  // the listening one, until evhttp closes it at the end
   std::map<std::string, std::map<std::string, Handler>> handlers_;  // path, method
 };
 

@@ -107,7 +107,11 @@ absl::StatusOr<SocketAddress> Address::Resolve() const {
   if (error != 0) {
     return absl::NotFoundError(absl::StrCat("can't resolve '", host_, "': ", gai_strerror(error)));
   }
-  const SocketAddress address(found->ai_addr, found->ai_addrlen);
+  // Where a name has both, IPv4: memcached's own default is 127.0.0.1, which `localhost` is second.
+  const addrinfo* chosen = found;
+  while (chosen != nullptr && chosen->ai_family != AF_INET) chosen = chosen->ai_next;
+  if (chosen == nullptr) chosen = found;
+  const SocketAddress address(chosen->ai_addr, chosen->ai_addrlen);
   freeaddrinfo(found);
   return address;
 }

@@ -43,8 +43,8 @@ class Address {
   const std::string& path() const { return path_; }
   std::string ToString() const;
 
-  // The first socket address of the host's name. May block on DNS: at set-up only.
-  // Errors: NotFound with the resolver's reason.
+  // The first IPv4 socket address of the host's name, or its first of any kind. May block on DNS:
+  // at set-up only. Errors: NotFound with the resolver's reason.
   absl::StatusOr<SocketAddress> Resolve() const;
 
  private:

@@ -18,6 +18,9 @@ namespace mcscope::io {
 namespace {
 
 constexpr int kBacklog = 4096;
+constexpr int kKeepAliveIdleSeconds = 60;
+constexpr int kKeepAliveIntervalSeconds = 10;
+constexpr int kKeepAliveProbes = 6;
 
 absl::Status ErrnoStatus(int error) { return absl::InternalError(std::strerror(error)); }
 
@@ -96,7 +99,13 @@ bool Socket::SetNoDelay(bool on) {
 
 bool Socket::SetQuickAck(bool on) { return SetInt(fd_, IPPROTO_TCP, TCP_QUICKACK, on ? 1 : 0); }
 
-void Socket::SetKeepAlive() { SetInt(fd_, SOL_SOCKET, SO_KEEPALIVE, 1); }
+void Socket::SetKeepAlive() {
+  SetInt(fd_, SOL_SOCKET, SO_KEEPALIVE, 1);
+  // The kernel's own default is two hours. These fail on a unix socket, which needs none.
+  SetInt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  SetInt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
+  SetInt(fd_, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+}
 
 void Socket::ShutdownWrite() { shutdown(fd_, SHUT_WR); }
 

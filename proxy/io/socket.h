@@ -51,7 +51,7 @@ class Socket {
   // for each read that wants it. False where the socket has no such option.
   bool SetQuickAck(bool on);
 
-  // Keepalive probes, so that a peer that vanished is noticed.
+  // Keepalive probes, so that a peer that vanished is noticed within two minutes.
   void SetKeepAlive();
 
   void ShutdownWrite();
