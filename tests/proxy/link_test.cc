@@ -128,9 +128,10 @@ TEST(TimeTest, APauseWithinAReplyIsAStallOfMemcacheds) {
 
 TEST(BackPressureTest, AClientIsNotReadWhileMemcachedTakesNothing) {
   Gate gate;
-  Relay relay([&gate](Peer& peer, int) {
+  size_t expected = 0;  // known when the gate opens
+  Relay relay([&](Peer& peer, int) {
     gate.Wait();
-    peer.ReadUntil("version\r\n");
+    peer.ReadBytes(expected);
     peer.Write("VERSION 1\r\n");
     peer.StayOpen();
   });
@@ -155,12 +156,13 @@ TEST(BackPressureTest, AClientIsNotReadWhileMemcachedTakesNothing) {
   ASSERT_LT(sent, kMost);
   EXPECT_LE(relay.Side(Side::kClient).received_bytes - relay.Side(Side::kUpstream).sent_bytes,
             kScratch + SessionLimits().hold_limit);
+  const uint64_t sets = sent / set.size() + 1;  // the last one begun, or not yet
+  expected = sets * set.size() + 9;
   gate.Open();
   ASSERT_TRUE(client.Send(set.substr(sent % set.size())));
   EXPECT_EQ(client.Ask("version\r\n"), "VERSION 1\r\n");
-  const uint64_t sets = (sent + set.size() - 1) / set.size();
   EXPECT_TRUE(relay.Recorded(Command::kSet, Result::kNone, sets));
-  EXPECT_EQ(relay.Upstream().received().size(), sets * set.size() + 9);
+  EXPECT_EQ(relay.Upstream().received().size(), expected);
 }
 
 // A client that reads nothing for a while, then all of a large value; how many stalls that were.
@@ -201,34 +203,59 @@ TEST(BackPressureTest, MemcachedIsNotReadWhileTheClientTakesNothingAndThatIsNoSt
               StallsOfASlowReader() == 0);
 }
 
-TEST(BackPressureTest, ExchangesUnderWayAreBounded) {
-  constexpr int kRequests = 30'000;
-  constexpr size_t kMost = 8192 + (64 << 10) / 7 + 1;  // the limit, and one read more
-  Gate gate;
-  Relay relay([&gate](Peer& peer, int) {
-    gate.Wait();
-    for (int i = 0; i < kRequests; ++i) {
-      if (peer.ReadUntil("\r\n").empty() || !peer.Write("END\r\n")) return;
+// An upstream that begins to answer when the gate opens: `reply` to each line.
+test::ScriptedServer::Behaviour AnswersLate(const Gate* gate, const std::string& reply) {
+  return [gate, reply](Peer& peer, int) {
+    gate->Wait();
+    while (!peer.ReadUntil("\n").empty() && peer.Write(reply)) {
     }
-    peer.StayOpen();
-  });
+  };
+}
+
+std::string Times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+TEST(BackPressureTest, ExchangesUnderWayAreBounded) {
+  constexpr int kRequests = 20'000;
+  const std::string request = "get a-key-of-usual-size\r\n";
+  // The limit, and what one read more can bring.
+  const size_t most = 8192 + (64 << 10) / request.size() + 1;
+  Gate gate;
+  Relay relay(AnswersLate(&gate, "END\r\n"));
   TcpClient client = relay.Connect();
-  std::string requests, replies;
-  for (int i = 0; i < kRequests; ++i) {
-    requests += "get a\r\n";
-    replies += "END\r\n";
-  }
+  const std::string requests = Times(kRequests, request), replies = Times(kRequests, "END\r\n");
   size_t sent = 0;
   ASSERT_TRUE(test::Eventually([&] {
     sent += client.SendSome(absl::string_view(requests).substr(sent));
-    return relay.Side(Side::kClient).received_bytes >= 8192 * 7;
+    return relay.Side(Side::kClient).received_bytes >= 8192 * request.size();
   }));
-  EXPECT_LE(relay.Side(Side::kClient).received_bytes, kMost * 7);
+  EXPECT_LE(relay.Side(Side::kClient).received_bytes, most * request.size());
   gate.Open();
   ASSERT_TRUE(client.Send(absl::string_view(requests).substr(sent)));
   ASSERT_TRUE(client.ReadBytes(replies.size()));
   EXPECT_TRUE(client.received() == replies);
   EXPECT_TRUE(relay.Recorded(Command::kGet, Result::kMiss, kRequests));
+}
+
+// The shortest requests there are: one read brings more than may be under way.
+TEST(BackPressureTest, AFloodOfEmptyLinesIsForwardedAndNoLongerTimed) {
+  constexpr int kRequests = 40'000;
+  Gate gate;
+  Relay relay(AnswersLate(&gate, "ERROR\r\n"));
+  TcpClient client = relay.Connect();
+  ASSERT_TRUE(client.Send(std::string(kRequests, '\n')));
+  ASSERT_TRUE(relay.Sent(Side::kUpstream, kRequests));
+  gate.Open();
+  const std::string replies = Times(kRequests, "ERROR\r\n");
+  ASSERT_TRUE(client.ReadBytes(replies.size()));
+  EXPECT_TRUE(client.received() == replies);
+  EXPECT_EQ(At(relay.Counts().sessions.tunnels, protocol::OpaqueReason::kUnsure), 1u);
+  const uint64_t timed = relay.Requests(Command::kOther, Result::kError);
+  EXPECT_GE(timed, 8192u);
+  EXPECT_LE(timed, 16384u);
 }
 
 // --- memcached's ways to end ---

@@ -3,10 +3,10 @@
 #ifndef MCSCOPE_TESTS_PROXY_RELAY_H_
 #define MCSCOPE_TESTS_PROXY_RELAY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
-#include "absl/synchronization/notification.h"
 #include "metrics/bucket_bounds.h"
 #include "metrics/counts.h"
 #include "metrics/labels.h"
@@ -36,12 +36,14 @@ uint64_t Total(const Histogram& histogram) {
 // What an upstream waits for until the test opens it.
 class Gate {
  public:
-  void Open() { open_.Notify(); }
-  // Not for ever: a test that failed never opens it.
-  void Wait() const { open_.WaitForNotificationWithTimeout(test::kPatience); }
+  void Open() { open_ = true; }
+  // Not for ever: a test that failed never opens it. False then.
+  bool Wait() const {
+    return test::Eventually([this] { return open_.load(); });
+  }
 
  private:
-  absl::Notification open_;
+  std::atomic<bool> open_{false};
 };
 
 class Relay {

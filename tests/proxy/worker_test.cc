@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "tests/proxy/relay.h"
 
@@ -66,20 +65,20 @@ TEST(WorkerTest, StoppingEndsItsSessions) {
 
 TEST(WorkerTest, DrainingWithoutSessionsIsOverAtOnce) {
   Relay relay(AnswerAtOnce);
-  absl::Notification drained;
-  relay.worker().Drain([&] { drained.Notify(); });
-  EXPECT_TRUE(drained.WaitForNotificationWithTimeout(test::kPatience));
+  Gate drained;
+  relay.worker().Drain([&] { drained.Open(); });
+  EXPECT_TRUE(drained.Wait());
 }
 
 TEST(WorkerTest, DrainingEndsIdleSessions) {
   Relay relay(AnswerAtOnce);
   TcpClient client = relay.Connect();
   EXPECT_EQ(client.Ask("get a\r\n"), "END\r\n");
-  absl::Notification drained;
-  relay.worker().Drain([&] { drained.Notify(); });
+  Gate drained;
+  relay.worker().Drain([&] { drained.Open(); });
   ASSERT_TRUE(client.ReadToEnd());
   EXPECT_EQ(client.ending(), Ending::kEof);
-  EXPECT_TRUE(drained.WaitForNotificationWithTimeout(test::kPatience));
+  EXPECT_TRUE(drained.Wait());
   EXPECT_EQ(relay.Closed(CloseCause::kDrain), 1u);
 }
 
@@ -124,9 +123,9 @@ TEST(WorkerTest, DrainingDoesNotWaitForASilentQuietRequest) {
   TcpClient client = relay.Connect();
   client.Send("mg a v q\r\n");
   ASSERT_TRUE(relay.Sent(Side::kUpstream, 10));
-  absl::Notification drained;
-  relay.worker().Drain([&] { drained.Notify(); });
-  EXPECT_TRUE(drained.WaitForNotificationWithTimeout(test::kPatience));
+  Gate drained;
+  relay.worker().Drain([&] { drained.Open(); });
+  EXPECT_TRUE(drained.Wait());
   EXPECT_EQ(relay.Requests(Command::kMg, Result::kNone), 1u);
 }
 
