@@ -72,6 +72,13 @@ bool Link::Accepts() const { return stream_.pending() == 0 && queue_.size() < kM
 
 bool Link::full() const { return queue_.size() >= kMostExchanges; }
 
+bool Link::Settled() {
+  for (size_t i = paired_; i < handed_; ++i) {
+    if (queue_[i].request.answer == Answer::kAlways) return false;
+  }
+  return stream_.pending() == 0;
+}
+
 bool Link::idle() {
   for (size_t i = 0; i < queue_.size(); ++i) {
     if (i < paired_ || queue_[i].request.answer != Answer::kPerhaps) return false;

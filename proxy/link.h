@@ -45,6 +45,8 @@ class Link final : private io::StreamHandler {
   bool Accepts() const;
   // No more exchanges may be expected.
   bool full() const;
+  // memcached has all that was forwarded, and owes no answer to it.
+  bool Settled();
   // Nothing is under way (a quiet request that stayed silent so far doesn't count).
   bool idle();
   // Offset, in the bytes towards memcached, of the next byte given to Forward().

@@ -93,16 +93,14 @@ void Session::OnReadable() {
     AdoptSettings();
     return Forward(bytes);
   }
-  const bool completed = Frame(bytes, now);
-  if (tunnel_) return Forward(bytes);
-  if (framer_.mid_request()) {
-    if (treatments_.quickack && stream_.socket().SetQuickAck(true)) {
-      route_->recorder->QuickAckSent(Side::kClient);
-    }
-    HoldOrForward(bytes, completed);
-  } else {
-    Forward(bytes);
+  const bool value_held = !hold_.empty() && framer_.missing() > 0;
+  const Framed framed = Frame(bytes, now);
+  if (tunnel_ || !framer_.mid_request()) return Forward(bytes);
+  if (treatments_.quickack && stream_.socket().SetQuickAck(true)) {
+    route_->recorder->QuickAckSent(Side::kClient);
   }
+  if (value_held && framed.first_end > 0) return ForwardApart(bytes, framed);
+  HoldOrForward(bytes, framed.first_end > 0);
 }
 
 void Session::Begin(int64_t now) {
@@ -121,8 +119,8 @@ void Session::Continue(int64_t now) {
   ++arriving_.reads;
 }
 
-bool Session::Frame(absl::string_view bytes, int64_t now) {
-  bool completed = false;
+Session::Framed Session::Frame(absl::string_view bytes, int64_t now) {
+  Framed framed;
   // Where the first of `bytes` will stand in the stream towards memcached.
   const uint64_t base = link_.accepted() + hold_.size();
   if (framer_.mid_request()) Continue(now);
@@ -140,7 +138,8 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
       BecomeTunnel(step.reason);
       break;
     }
-    completed = true;
+    framed.last_end = used;
+    if (framed.first_end == 0) framed.first_end = used;
     if (arriving_.answered) continue;
     Exchange& exchange = link_.Expect();
     exchange.request = step.request;
@@ -151,7 +150,7 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
     exchange.timeline.last_read = arriving_.last_read;
     if (step.request.command == protocol::Command::kQuit) said_quit_ = true;
   }
-  return completed;
+  return framed;
 }
 
 // A read that also completed requests goes on whole, as it came: what memcached has got decides
@@ -170,6 +169,31 @@ void Session::HoldOrForward(absl::string_view bytes, bool completed) {
                           : 0;
   Forward(bytes.substr(0, bytes.size() - tail));
   if (tail > 0) Hold(bytes.substr(bytes.size() - tail));
+}
+
+// memcached reads the rest of a value straight from its socket, exactly its bytes, and answers
+// before it looks at what follows. The end of a value whose beginning was held must not reach it
+// together with the beginning of a request that is incomplete: it would find both in one read, and
+// withhold the answers. So what follows the value stays here, until it is whole or memcached has
+// answered.
+void Session::ForwardApart(absl::string_view bytes, const Framed& framed) {
+  const absl::string_view rest = bytes.substr(framed.first_end);
+  Forward(bytes.substr(0, framed.first_end));
+  arriving_.forwarded = false;  // that was the request before it
+  if (closed_) return;
+  Hold(rest);
+  const bool may_hold = framed.last_end == framed.first_end && treatments_.coalesce &&
+                        framer_.holdable() && rest.size() <= context_->limits.hold_limit;
+  deferred_ = !may_hold;
+  SendDeferred();
+  UpdateReads();
+}
+
+void Session::SendDeferred() {
+  if (!deferred_ || !link_.Settled()) return;
+  deferred_ = false;
+  Forward({});
+  if (client_ended_) link_.FinishWrites();
 }
 
 void Session::Hold(absl::string_view bytes) {
@@ -197,14 +221,16 @@ void Session::BecomeTunnel(OpaqueReason reason) {
 
 void Session::RepliesLost(OpaqueReason reason) {
   BecomeTunnel(reason);
-  if (!hold_.empty()) Forward({});
+  deferred_ = !hold_.empty();
+  SendDeferred();
 }
 
 void Session::ClientEnded() {
   client_ended_ = true;
-  if (!hold_.empty()) Forward({});
   UpdateReads();
-  link_.FinishWrites();
+  deferred_ = !hold_.empty();
+  if (!deferred_) return link_.FinishWrites();
+  SendDeferred();
 }
 
 void Session::Deliver(absl::string_view bytes) {
@@ -252,6 +278,7 @@ void Session::ConnectFailed(int error) {
 
 void Session::LinkProgressed() {
   if (closed_) return;
+  SendDeferred();
   UpdateReads();
   if (draining_) FinishDrain();
 }
@@ -268,7 +295,8 @@ bool Session::AnsweredEarly(const protocol::Reply& reply) {
 }
 
 void Session::UpdateReads() {
-  const bool wanted = !client_ended_ && !ending_ && !(draining_ && tunnel_) && link_.Accepts();
+  const bool wanted =
+      !client_ended_ && !ending_ && !deferred_ && !(draining_ && tunnel_) && link_.Accepts();
   const bool resumed = stream_.WatchReads(wanted);
   // Time in which nobody read is no stall of the client's.
   if (resumed && framer_.mid_request()) arriving_.last_read = io::NowNs();

@@ -80,9 +80,16 @@ class Session final : private io::StreamHandler {
   void AdoptSettings();
   void Begin(int64_t now);
   void Continue(int64_t now);
-  // Frames what a read brought; true when a request was completed by it.
-  bool Frame(absl::string_view bytes, int64_t now);
+  // Where, in what a read brought, the first and the last request end that it completed; 0: none.
+  struct Framed {
+    size_t first_end = 0;
+    size_t last_end = 0;
+  };
+  Framed Frame(absl::string_view bytes, int64_t now);
   void HoldOrForward(absl::string_view bytes, bool completed);
+  void ForwardApart(absl::string_view bytes, const Framed& framed);
+  // Forwards what is deferred once memcached has answered all before it.
+  void SendDeferred();
   void BecomeTunnel(protocol::OpaqueReason reason);
   void Hold(absl::string_view bytes);
   void Forward(absl::string_view bytes);
@@ -94,7 +101,7 @@ class Session final : private io::StreamHandler {
   io::Stream stream_;
   Link link_;
   protocol::RequestFramer framer_;
-  std::string hold_;  // no memory while nothing is held
+  std::string hold_;  // not forwarded yet; no memory while empty
   Arriving arriving_;
   Treatments treatments_;
   uint64_t settings_version_ = 0;
@@ -103,7 +110,8 @@ class Session final : private io::StreamHandler {
   metrics::Arm arm_ = metrics::Arm::kA;
   metrics::CloseCause end_cause_ = metrics::CloseCause::kUpstreamClosed;  // while ending_
   bool end_reset_ = false;
-  bool ending_ = false;  // memcached has ended; close once the client has what is pending
+  bool ending_ = false;    // memcached has ended; close once the client has what is pending
+  bool deferred_ = false;  // what is held waits for memcached's answers, not for its own rest
   bool client_ended_ = false;
   bool said_quit_ = false;
   bool tunnel_ = false;

@@ -75,6 +75,12 @@ int Socket::Connect(const SocketAddress& address) {
   return connect(fd_, address.get(), address.length()) == 0 ? 0 : errno;
 }
 
+bool Socket::IsConnected() const {
+  sockaddr_storage peer;
+  socklen_t length = sizeof(peer);
+  return getpeername(fd_, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+}
+
 int Socket::TakeError() {
   int error = 0;
   socklen_t length = sizeof(error);

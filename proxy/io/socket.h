@@ -37,6 +37,8 @@ class Socket {
   // Starts to connect: 0 (connected), EINPROGRESS, or the errno.
   int Connect(const SocketAddress& address);
 
+  bool IsConnected() const;
+
   // The error of a finished connect (SO_ERROR); 0 for none.
   int TakeError();
 

@@ -119,8 +119,9 @@ void Stream::OnReadEvent(int, int16_t, void* self) {
 void Stream::OnWriteEvent(int, int16_t what, void* self) {
   auto* stream = static_cast<Stream*>(self);
   if (!stream->connecting_) return stream->Flush();
-  // Both when the loop looks late: then the connect was in time, as far as anybody can tell.
-  stream->FinishConnect((what & EV_WRITE) != 0 ? stream->socket_.TakeError() : ETIMEDOUT);
+  // When the loop looks late libevent tells of the timeout only, even if the connect was in time.
+  const bool late = (what & EV_TIMEOUT) != 0 && !stream->socket_.IsConnected();
+  stream->FinishConnect(late ? ETIMEDOUT : stream->socket_.TakeError());
 }
 
 void Stream::FinishConnect(int error) {
