@@ -149,7 +149,8 @@ TEST(Faults, AMemcachedThatSpeaksFirstIsPassedOnInATunnel) {
 }
 
 TEST(Faults, RepliesThatFitNothingArePassedOnUnchanged) {
-  const std::string rubbish("\0\xff VALUE x y z\r\nEND\n\r\r\nSTORED", 31);
+  using namespace std::string_literals;  // NOLINT: a NUL byte
+  const std::string rubbish = "\0\xff VALUE x y z\r\nEND\n\r\r\nSTORED"s;
   ScriptedServer server([&](Peer& peer, int) {
     while (!peer.ReadUntil("\r\n").empty()) peer.Write(rubbish);
   });
