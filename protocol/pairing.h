@@ -1,7 +1,8 @@
 // Which of the requests under way a reply answers. Replies come in the order of the requests, but
 // quiet requests may stay silent, and a fetch with a key that is too long may take the replies
 // before it along. A wrong guess would shift all later pairs by one, so where two requests could
-// have earned the same reply the verdict is "unsure".
+// have earned the same reply the verdict is "unsure". Binary replies name the opcode and the opaque
+// of their request, so that with them this is rare even if all opaques are the same.
 //
 // Pure functions.
 #ifndef MCSCOPE_PROTOCOL_PAIRING_H_
@@ -28,7 +29,7 @@ struct Pairing {
 // Is `request` answered whatever comes of it?
 bool IsSureOfAnswer(const Request& request);
 
-// Could memcached 1.6.18 have answered `request`, standing behind others, with `reply`?
+// Could memcached 1.6.18 have answered `request` with `reply`?
 bool IsLikelyAnswer(const Request& request, const Reply& reply);
 
 // How far ahead competitors for a reply are looked for, so that the time for a reply is bounded.
