@@ -1,5 +1,6 @@
 #include "protocol/binary_request.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace mcscope::protocol {
@@ -74,19 +75,19 @@ std::optional<BinaryRequest> ReadBinaryRequest(const BinaryHeader& header) {
   request.opaque_hash = header.opaque;
   request.command = opcode.command;
   request.refused = true;
-  read.body = header.body_size;
+  // What closes is read as far as its key; the rest of it can only be its value.
+  read.body = std::max(header.body_size, header.head_size());
   read.closes = true;
   if (BinaryHeader::kSize + header.head_size() > BinaryRequestFramer::kMaxHead) {
     // It closes as soon as its buffer is full.
     request.answer = Answer::kNever;
     return read;
   }
-  if (header.head_size() > header.body_size) {
-    read.body = header.head_size();
+  const bool known = opcode.shape != BinaryShape::kUnknown;
+  if (header.head_size() > header.body_size || header.key_size > kMaxKeyBytes ||
+      (known && !IsWellFormed(header, opcode.shape))) {
     return read;
   }
-  const bool known = opcode.shape != BinaryShape::kUnknown;
-  if (header.key_size > kMaxKeyBytes || (known && !IsWellFormed(header, opcode.shape))) return read;
   const std::optional<uint64_t> body = BodyOf(header, opcode.shape);
   if (!body) return std::nullopt;
   read.body = *body;
