@@ -14,8 +14,9 @@ constexpr uint16_t Mask(std::initializer_list<Result> results) {
 
 // Any request may meet an error line, or the end of its connection.
 constexpr uint16_t kAny = Mask({Result::kError, Result::kAborted});
-// A binary get or gat may be quiet, too.
-constexpr uint16_t kFetch = kAny | Mask({Result::kHit, Result::kMiss, Result::kNone});
+constexpr uint16_t kFetch = kAny | Mask({Result::kHit, Result::kMiss});
+// Of text only mg can be quiet; of binary also get and gat.
+constexpr uint16_t kQuietFetch = kFetch | Mask({Result::kNone});
 constexpr uint16_t kStore = kAny | Mask({Result::kStored, Result::kNotStored, Result::kExists,
                                          Result::kNotFound, Result::kNone});
 constexpr uint16_t kChange = kAny | Mask({Result::kOk, Result::kNotFound, Result::kNone});
@@ -26,9 +27,9 @@ constexpr uint16_t kAsk = kAny | Mask({Result::kOk});
 constexpr uint16_t kNoAnswer = kAny | Mask({Result::kNone});
 
 constexpr std::array<CommandInfo, kCommandCount> kTable = {{
-    {Command::kGet, "get", RequestShape::kLine, false, kFetch},
+    {Command::kGet, "get", RequestShape::kLine, false, kQuietFetch},
     {Command::kGets, "gets", RequestShape::kLine, false, kFetch},
-    {Command::kGat, "gat", RequestShape::kLine, false, kFetch},
+    {Command::kGat, "gat", RequestShape::kLine, false, kQuietFetch},
     {Command::kGats, "gats", RequestShape::kLine, false, kFetch},
     {Command::kSet, "set", RequestShape::kBlock, false, kStore},
     {Command::kAdd, "add", RequestShape::kBlock, false, kStore},
@@ -40,7 +41,7 @@ constexpr std::array<CommandInfo, kCommandCount> kTable = {{
     {Command::kIncr, "incr", RequestShape::kLine, false, kGuardedChange},
     {Command::kDecr, "decr", RequestShape::kLine, false, kGuardedChange},
     {Command::kTouch, "touch", RequestShape::kLine, false, kChange},
-    {Command::kMg, "mg", RequestShape::kLine, true, kFetch},
+    {Command::kMg, "mg", RequestShape::kLine, true, kQuietFetch},
     {Command::kMs, "ms", RequestShape::kBlock, true, kStore},
     {Command::kMd, "md", RequestShape::kLine, true, kGuardedChange},
     {Command::kMa, "ma", RequestShape::kLine, true, kGuardedChange},

@@ -90,13 +90,15 @@ void Session::OnReadable() {
   const bool between_requests = tunnel_ || !framer_.mid_request();
   if (between_requests && settings_version_ != context_->settings_version) AdoptSettings();
   if (tunnel_) return Forward(bytes);
-  const bool completed = Frame(bytes, now);
+  const Framed framed = Frame(bytes, now);
   if (tunnel_) return Forward(bytes);
+  // Behind a request that may stay silent, too, the client's kernel may hold the next one.
+  const bool waits_for_ack = framer_.mid_request() || !framed.reply_due;
+  if (waits_for_ack && treatments_.quickack && stream_.socket().SetQuickAck(true)) {
+    route_->recorder->QuickAckSent(Side::kClient);
+  }
   if (framer_.mid_request()) {
-    if (treatments_.quickack && stream_.socket().SetQuickAck(true)) {
-      route_->recorder->QuickAckSent(Side::kClient);
-    }
-    HoldOrForward(bytes, completed);
+    HoldOrForward(bytes, framed.completed);
   } else {
     Forward(bytes);
   }
@@ -117,8 +119,8 @@ void Session::Continue(int64_t now) {
   ++arriving_.reads;
 }
 
-bool Session::Frame(absl::string_view bytes, int64_t now) {
-  bool completed = false;
+Session::Framed Session::Frame(absl::string_view bytes, int64_t now) {
+  Framed framed;
   // Where the first of `bytes` will stand in the stream towards memcached.
   const uint64_t base = link_.accepted() + hold_.size();
   if (framer_.mid_request()) Continue(now);
@@ -132,7 +134,8 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
       BecomeTunnel(step.reason);
       break;
     }
-    completed = true;
+    framed.completed = true;
+    framed.reply_due = !arriving_.answered && step.request.answer == protocol::Answer::kAlways;
     if (arriving_.answered) continue;
     Exchange& exchange = link_.Expect();
     exchange.request = step.request;
@@ -143,7 +146,7 @@ bool Session::Frame(absl::string_view bytes, int64_t now) {
     exchange.timeline.last_read = arriving_.last_read;
     if (step.request.command == protocol::Command::kQuit) said_quit_ = true;
   }
-  return completed;
+  return framed;
 }
 
 // A read that also completed requests goes on whole, as it came: what memcached has got decides

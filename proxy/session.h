@@ -69,6 +69,10 @@ class Session final : private io::StreamHandler {
     bool forwarded = false;  // some of its bytes have left towards memcached
     bool answered = false;   // ... and memcached answered them
   };
+  struct Framed {
+    bool completed = false;  // a request
+    bool reply_due = false;  // the last one completed is sure of a reply, which carries the ACK
+  };
 
   void OnReadable() override;
   void OnFlushed(size_t bytes, int error) override;
@@ -79,8 +83,8 @@ class Session final : private io::StreamHandler {
   void AdoptSettings();
   void Begin(int64_t now);
   void Continue(int64_t now);
-  // Frames what a read brought; true when a request was completed by it.
-  bool Frame(absl::string_view bytes, int64_t now);
+  // Frames what a read brought.
+  Framed Frame(absl::string_view bytes, int64_t now);
   void HoldOrForward(absl::string_view bytes, bool completed);
   void BecomeTunnel(protocol::OpaqueReason reason);
   void Hold(absl::string_view bytes);
