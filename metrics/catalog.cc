@@ -92,7 +92,9 @@ constexpr std::array<MetricInfo, kMetricCount> kCatalog = {{
     {Metric::kQuickAcks,
      "mcscope_quickacks_total",
      kCounter,
-     "Times that TCP_QUICKACK was set because a read left a request or a reply incomplete.",
+     "Times that TCP_QUICKACK was set: a read left a request or a reply incomplete, or ended with "
+     "a "
+     "request that no reply is sure to follow.",
      {"route", "side"},
      "The treatment at work; each is at most one ACK more on the wire.",
      kFromStart},

@@ -15,18 +15,21 @@ constexpr uint16_t Mask(std::initializer_list<Result> results) {
 // Any request may meet an error line, or the end of its connection.
 constexpr uint16_t kAny = Mask({Result::kError, Result::kAborted});
 constexpr uint16_t kFetch = kAny | Mask({Result::kHit, Result::kMiss});
+// Of text only mg can be quiet; of binary also get and gat.
+constexpr uint16_t kQuietFetch = kFetch | Mask({Result::kNone});
 constexpr uint16_t kStore = kAny | Mask({Result::kStored, Result::kNotStored, Result::kExists,
                                          Result::kNotFound, Result::kNone});
 constexpr uint16_t kChange = kAny | Mask({Result::kOk, Result::kNotFound, Result::kNone});
-constexpr uint16_t kMetaChange = kChange | Mask({Result::kExists, Result::kNotStored});
+// With a cas id, or a value to begin with.
+constexpr uint16_t kGuardedChange = kChange | Mask({Result::kExists, Result::kNotStored});
 constexpr uint16_t kAdmin = kAny | Mask({Result::kOk, Result::kNone});
 constexpr uint16_t kAsk = kAny | Mask({Result::kOk});
 constexpr uint16_t kNoAnswer = kAny | Mask({Result::kNone});
 
 constexpr std::array<CommandInfo, kCommandCount> kTable = {{
-    {Command::kGet, "get", RequestShape::kLine, false, kFetch},
+    {Command::kGet, "get", RequestShape::kLine, false, kQuietFetch},
     {Command::kGets, "gets", RequestShape::kLine, false, kFetch},
-    {Command::kGat, "gat", RequestShape::kLine, false, kFetch},
+    {Command::kGat, "gat", RequestShape::kLine, false, kQuietFetch},
     {Command::kGats, "gats", RequestShape::kLine, false, kFetch},
     {Command::kSet, "set", RequestShape::kBlock, false, kStore},
     {Command::kAdd, "add", RequestShape::kBlock, false, kStore},
@@ -34,20 +37,20 @@ constexpr std::array<CommandInfo, kCommandCount> kTable = {{
     {Command::kAppend, "append", RequestShape::kBlock, false, kStore},
     {Command::kPrepend, "prepend", RequestShape::kBlock, false, kStore},
     {Command::kCas, "cas", RequestShape::kBlock, false, kStore},
-    {Command::kDelete, "delete", RequestShape::kLine, false, kChange},
-    {Command::kIncr, "incr", RequestShape::kLine, false, kChange},
-    {Command::kDecr, "decr", RequestShape::kLine, false, kChange},
+    {Command::kDelete, "delete", RequestShape::kLine, false, kGuardedChange},
+    {Command::kIncr, "incr", RequestShape::kLine, false, kGuardedChange},
+    {Command::kDecr, "decr", RequestShape::kLine, false, kGuardedChange},
     {Command::kTouch, "touch", RequestShape::kLine, false, kChange},
-    {Command::kMg, "mg", RequestShape::kLine, true, kFetch | Mask({Result::kNone})},
+    {Command::kMg, "mg", RequestShape::kLine, true, kQuietFetch},
     {Command::kMs, "ms", RequestShape::kBlock, true, kStore},
-    {Command::kMd, "md", RequestShape::kLine, true, kMetaChange},
-    {Command::kMa, "ma", RequestShape::kLine, true, kMetaChange},
+    {Command::kMd, "md", RequestShape::kLine, true, kGuardedChange},
+    {Command::kMa, "ma", RequestShape::kLine, true, kGuardedChange},
     {Command::kMn, "mn", RequestShape::kLine, true, kAsk},
     {Command::kMe, "me", RequestShape::kLine, true, kFetch},
     {Command::kFlushAll, "flush_all", RequestShape::kLine, false, kAdmin},
     {Command::kVersion, "version", RequestShape::kLine, false, kAsk},
     {Command::kVerbosity, "verbosity", RequestShape::kLine, false, kAdmin},
-    {Command::kQuit, "quit", RequestShape::kLine, false, kNoAnswer},
+    {Command::kQuit, "quit", RequestShape::kLine, false, kAdmin},
     {Command::kShutdown, "shutdown", RequestShape::kLine, false, kAny},
     {Command::kStats, "stats", RequestShape::kLine, false, kAsk},
     {Command::kLru, "lru", RequestShape::kLine, false, kAdmin},
@@ -57,6 +60,8 @@ constexpr std::array<CommandInfo, kCommandCount> kTable = {{
     {Command::kWatch, "watch", RequestShape::kLine, false, kNoAnswer},
     {Command::kMisbehave, "misbehave", RequestShape::kLine, false, kAdmin},
     {Command::kRefreshCerts, "refresh_certs", RequestShape::kLine, false, kAdmin},
+    {Command::kNoop, "noop", RequestShape::kLine, false, kAsk},
+    {Command::kSasl, "sasl", RequestShape::kLine, false, kAsk},
     {Command::kOther, "other", RequestShape::kLine, false, kAdmin},
 }};
 

@@ -46,7 +46,9 @@ enum class Command : uint8_t {
   kWatch,
   kMisbehave,
   kRefreshCerts,
-  kOther,  // a line whose first word memcached does not know: it answers with one error line
+  kNoop,   // binary only
+  kSasl,   // binary only: list mechanisms, authenticate, step
+  kOther,  // a word or an opcode that memcached does not know: it answers with one error
 };
 inline constexpr size_t kCommandCount = static_cast<size_t>(Command::kOther) + 1;
 
@@ -59,13 +61,13 @@ enum class Result : uint8_t {
   kExists,
   kNotFound,
   kOk,
-  kError,    // memcached answered with an error line
+  kError,    // memcached answered with an error
   kNone,     // no reply was due (noreply, quiet) and none came
   kAborted,  // the connection ended, or was no longer framed, first
 };
 inline constexpr size_t kResultCount = static_cast<size_t>(Result::kAborted) + 1;
 
-// How a request's bytes end.
+// How a text request's bytes end.
 enum class RequestShape : uint8_t {
   kLine,   // at its newline
   kBlock,  // after the data block that the line announces, and its CRLF
@@ -73,7 +75,7 @@ enum class RequestShape : uint8_t {
 
 struct CommandInfo {
   Command command;
-  absl::string_view name;  // the word on the wire, and the `command` label
+  absl::string_view name;  // the word on the wire (of text), and the `command` label
   RequestShape request_shape;
   bool is_meta;      // flags in place of positional arguments; `q` in place of `noreply`
   uint16_t results;  // bit i is set when Result i can happen
@@ -82,7 +84,8 @@ struct CommandInfo {
 // The row of `command`.
 const CommandInfo& Info(Command command);
 
-// The command that a request line's first word names; kOther when memcached does not know it.
+// The command that a request line's first word names; kOther when memcached does not know it. For
+// binary opcodes see binary_header.h.
 Command FindCommand(absl::string_view word);
 
 absl::string_view Name(Result result);

@@ -3,8 +3,8 @@
 // calls again with what is left. Every byte is offered exactly once; a framer remembers what it
 // must of an unfinished line (bounded), never of a data block. Time is linear in the bytes offered.
 //
-// The first byte of a connection picks its dialect, as in memcached; the framers here only do that
-// and hand on.
+// The first byte of a connection picks its dialect, as in memcached: 0x80 of requests and 0x81 of
+// replies mean binary. The framers here only do that and hand on.
 //
 // Owner: the session (requests) and the link (replies). Used by one thread.
 #ifndef MCSCOPE_PROTOCOL_FRAMER_H_
@@ -12,8 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <variant>
 
 #include "absl/strings/string_view.h"
+#include "protocol/binary_reply.h"
+#include "protocol/binary_request.h"
 #include "protocol/reply.h"
 #include "protocol/request.h"
 #include "protocol/step.h"
@@ -28,37 +31,38 @@ class RequestFramer {
   RequestStep Next(absl::string_view window);
 
   // Some bytes of an unfinished request were taken.
-  bool mid_request() const { return text_.mid_request(); }
+  bool mid_request() const;
 
   // While mid_request(): memcached waits for the rest in silence however its bytes are chunked, so
-  // that holding them back can be noticed by nobody. False when its line is one memcached refuses,
-  // or is over the 2,048 bytes that memcached takes without a newline (get and gets excepted).
-  bool holdable() const { return text_.holdable(); }
+  // that holding them back can be noticed by nobody. False when its line or header is one memcached
+  // refuses, or its line is over the 2,048 bytes that memcached takes without a newline (get and
+  // gets excepted).
+  bool holdable() const;
 
-  // While mid_request() in a data block: bytes still to come, CRLF included. Else 0.
-  uint64_t missing() const { return text_.missing(); }
+  // While mid_request(), with its line or header whole: bytes still to come, a CRLF included. Else
+  // 0.
+  uint64_t missing() const;
 
-  // While mid_request(): its command; kOther until its line is whole.
-  Command command() const { return text_.command(); }
+  // While mid_request(): its command; kOther until its line or header is whole.
+  Command command() const;
 
  private:
-  enum class Dialect : uint8_t { kUndecided, kText, kForeign };
+  RequestStep Start(absl::string_view window);
 
-  Dialect dialect_ = Dialect::kUndecided;
-  OpaqueReason foreign_ = OpaqueReason::kUnsure;  // what a foreign dialect is
-  TextRequestFramer text_;
+  // Nothing yet, a dialect, or why this is none.
+  std::variant<std::monostate, TextRequestFramer, BinaryRequestFramer, OpaqueReason> dialect_;
 };
 
 class ReplyFramer {
  public:
   // The next step over `window`, which is not empty.
-  ReplyStep Next(absl::string_view window) { return text_.Next(window); }
+  ReplyStep Next(absl::string_view window);
 
   // Some bytes of an unfinished reply were taken.
-  bool mid_reply() const { return text_.mid_reply(); }
+  bool mid_reply() const;
 
  private:
-  TextReplyFramer text_;
+  std::variant<std::monostate, TextReplyFramer, BinaryReplyFramer> dialect_;
 };
 
 }  // namespace mcscope::protocol

@@ -8,7 +8,7 @@ bool IsStorage(Command command) { return Info(command).request_shape == RequestS
 // Commands that read or write items, and so may find memcached out of memory.
 bool UsesItems(Command command) { return command <= Command::kMa; }
 
-// Can `request` be refused although its line is well-formed?
+// Can a request be refused although it is well-formed?
 bool MayBeRefused(Command command) {
   switch (command) {
     // The stored value may be no number.
@@ -24,6 +24,7 @@ bool MayBeRefused(Command command) {
     case Command::kCacheMemlimit:
     case Command::kShutdown:
     case Command::kRefreshCerts:
+    case Command::kSasl:
     case Command::kOther:
       return true;
     default:
@@ -40,6 +41,10 @@ bool IsSureOfAnswer(const Request& request) {
 
 bool IsLikelyAnswer(const Request& request, const Reply& reply) {
   if (!CanAnswer(request, reply)) return false;
+  if (request.dialect == Dialect::kBinary && request.refused) {
+    // Unless memcached refuses every request, for want of authentication.
+    return reply.error == ErrorKind::kGeneric || reply.error == ErrorKind::kServer;
+  }
   switch (reply.error) {
     case ErrorKind::kNone:
       return RepeatsWhatWasAsked(request, reply);
@@ -49,7 +54,8 @@ bool IsLikelyAnswer(const Request& request, const Reply& reply) {
     case ErrorKind::kTooLarge:
       return IsStorage(request.command);
     case ErrorKind::kServer:
-      return UsesItems(request.command) || request.command == Command::kStats;
+      return request.dialect == Dialect::kBinary || UsesItems(request.command) ||
+             request.command == Command::kStats;
   }
   return true;
 }

@@ -3,7 +3,8 @@
 // before it along. A wrong guess would shift all later pairs by one, so where a quiet request and
 // one that is sure of an answer could have earned the same reply, the verdict is "unsure". Between
 // quiet neighbours that nothing tells apart the first gets it: the counts are right then, though the
-// times may be the neighbour's.
+// times may be the neighbour's. Binary replies name the opcode and the opaque of their request, so
+// that with them this is rare even if all opaques are the same.
 //
 // Pure functions.
 #ifndef MCSCOPE_PROTOCOL_PAIRING_H_
@@ -30,7 +31,7 @@ struct Pairing {
 // Is `request` answered whatever comes of it?
 bool IsSureOfAnswer(const Request& request);
 
-// Could memcached 1.6.18 have answered `request`, standing behind others, with `reply`?
+// Could memcached 1.6.18 have answered `request` with `reply`?
 bool IsLikelyAnswer(const Request& request, const Reply& reply);
 
 // How far ahead competitors for a reply are looked for, so that the time for a reply is bounded.

@@ -30,10 +30,20 @@ constexpr Results kStore = Make({{ReplyCode::kStored, Result::kStored},
                                  {ReplyCode::kNotStored, Result::kNotStored},
                                  {ReplyCode::kExists, Result::kExists},
                                  {ReplyCode::kNotFound, Result::kNotFound}});
-constexpr Results kDelete =
-    Make({{ReplyCode::kDeleted, Result::kOk}, {ReplyCode::kNotFound, Result::kNotFound}});
-constexpr Results kArithmetic =
-    Make({{ReplyCode::kNumber, Result::kOk}, {ReplyCode::kNotFound, Result::kNotFound}});
+// The binary protocol spells NOT_STORED in its own way for these.
+constexpr Results kAdd = Make({{ReplyCode::kStored, Result::kStored},
+                               {ReplyCode::kNotStored, Result::kNotStored},
+                               {ReplyCode::kExists, Result::kNotStored}});
+constexpr Results kReplace = Make({{ReplyCode::kStored, Result::kStored},
+                                   {ReplyCode::kNotStored, Result::kNotStored},
+                                   {ReplyCode::kNotFound, Result::kNotStored}});
+constexpr Results kDelete = Make({{ReplyCode::kDeleted, Result::kOk},
+                                  {ReplyCode::kExists, Result::kExists},
+                                  {ReplyCode::kNotFound, Result::kNotFound}});
+constexpr Results kArithmetic = Make({{ReplyCode::kNumber, Result::kOk},
+                                      {ReplyCode::kNotStored, Result::kNotStored},
+                                      {ReplyCode::kExists, Result::kExists},
+                                      {ReplyCode::kNotFound, Result::kNotFound}});
 constexpr Results kTouch =
     Make({{ReplyCode::kTouched, Result::kOk}, {ReplyCode::kNotFound, Result::kNotFound}});
 // OK stands for HD when memcached runs with its option meta_response_old.
@@ -73,9 +83,11 @@ const Results& ResultsOf(Command command) {
     case Command::kGat:
     case Command::kGats:
       return kFetch;
-    case Command::kSet:
     case Command::kAdd:
+      return kAdd;
     case Command::kReplace:
+      return kReplace;
+    case Command::kSet:
     case Command::kAppend:
     case Command::kPrepend:
     case Command::kCas:
@@ -111,9 +123,11 @@ const Results& ResultsOf(Command command) {
     case Command::kLru:
     case Command::kMisbehave:
     case Command::kRefreshCerts:
+    case Command::kQuit:  // in binary; in text it gets no answer
+    case Command::kNoop:
+    case Command::kSasl:
     case Command::kOther:
       return kOk;
-    case Command::kQuit:
     case Command::kShutdown:
     case Command::kWatch:
       return kErrors;
@@ -121,8 +135,21 @@ const Results& ResultsOf(Command command) {
   return kErrors;
 }
 
+// A quiet binary request is answered unless all went as hoped, or nothing was found.
+bool BreaksBinarySilence(const Request& request, const Reply& reply) {
+  switch (ResultOf(request, reply)) {
+    case Result::kStored:
+    case Result::kOk:
+    case Result::kMiss:
+      return false;
+    default:
+      return true;
+  }
+}
+
 // May memcached break the silence of a quiet request with `reply`?
 bool BreaksSilence(const Request& request, const Reply& reply) {
+  if (request.dialect == Dialect::kBinary) return BreaksBinarySilence(request, reply);
   switch (reply.error) {
     case ErrorKind::kTooLarge:
       return request.command == Command::kMs;
@@ -146,13 +173,19 @@ bool BreaksSilence(const Request& request, const Reply& reply) {
 }  // namespace
 
 bool RepeatsWhatWasAsked(const Request& request, const Reply& reply) {
+  if (request.dialect == Dialect::kBinary) {
+    // Errors do without the key, and so does the miss of a GETK without one.
+    const bool same_key = reply.key_hash == 0 || request.key_hash == reply.key_hash;
+    return request.opcode == reply.opcode && request.opaque_hash == reply.opaque_hash && same_key;
+  }
   return (request.opaque_hash == 0 || request.opaque_hash == reply.opaque_hash) &&
          (request.key_hash == 0 || request.key_hash == reply.key_hash);
 }
 
 bool CanAnswer(const Request& request, const Reply& reply) {
-  if (request.answer == Answer::kNever) return false;
+  if (request.answer == Answer::kNever || request.dialect != reply.dialect) return false;
   if (ResultOf(request, reply) == kImpossible) return false;
+  if (request.dialect == Dialect::kBinary && !RepeatsWhatWasAsked(request, reply)) return false;
   return request.answer == Answer::kAlways || BreaksSilence(request, reply);
 }
 

@@ -10,7 +10,8 @@
 
 namespace mcscope::protocol {
 
-// The word a reply begins with (or, for the values of a get, what the whole of it amounts to).
+// The word a reply begins with (or, for the values of a get, what the whole of it amounts to). A
+// binary reply has that of a text reply which says the same.
 enum class ReplyCode : uint8_t {
   kEnd,     // END alone: no values
   kValues,  // one or more VALUE blocks, then END
@@ -34,14 +35,14 @@ enum class ReplyCode : uint8_t {
   kMn,
   kMe,
   kError,  // any line that begins with ERROR, Error, CLIENT_ERROR or SERVER_ERROR
-  kOther,  // a single line of another kind
+  kOther,  // a single line of another kind; a binary status that says nothing to its opcode
 };
 inline constexpr size_t kReplyCodeCount = static_cast<size_t>(ReplyCode::kOther) + 1;
 
-// Whose fault an error line says it is.
+// Whose fault an error says it is.
 enum class ErrorKind : uint8_t {
   kNone,      // it is no error
-  kGeneric,   // ERROR, Error
+  kGeneric,   // ERROR, Error; binary: unknown command, invalid arguments
   kClient,    // CLIENT_ERROR
   kTooLarge,  // SERVER_ERROR: the value is too large to be stored
   kServer,    // SERVER_ERROR otherwise, also in place of the END of values
@@ -50,7 +51,10 @@ enum class ErrorKind : uint8_t {
 struct Reply {
   ReplyCode code = ReplyCode::kOther;
   ErrorKind error = ErrorKind::kNone;
-  // Of a meta reply: hashes of the opaque and of the key it repeats; 0 where it repeats none.
+  Dialect dialect = Dialect::kText;
+  uint8_t opcode = 0;  // binary
+  // Of a meta reply: hashes of the opaque and of the key it repeats; 0 where it repeats none. Of a
+  // binary reply: its opaque as it is; the hash of the key in replies of GETK, GATK and their kin.
   uint32_t opaque_hash = 0;
   uint32_t key_hash = 0;
 };
@@ -59,7 +63,8 @@ struct Reply {
 // answer, or the pairing is lost"; for a quiet one, false means "that request stayed silent".
 bool CanAnswer(const Request& request, const Reply& reply);
 
-// Does `reply` repeat the opaque and the key that `request` asked it to repeat?
+// Does `reply` repeat the opaque and the key that `request` asked it to repeat (and, in binary, its
+// opcode)?
 bool RepeatsWhatWasAsked(const Request& request, const Reply& reply);
 
 // The `result` label of an answered request.

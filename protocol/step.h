@@ -15,9 +15,9 @@ namespace mcscope::protocol {
 
 // Why a stream can not be framed any further; the `reason` label of tunnels.
 enum class OpaqueReason : uint8_t {
-  kBinary,       // first byte 0x80
   kTls,          // first byte 0x16
   kLongLine,     // a line longer than memcached reads
+  kBadMagic,     // a binary request that does not begin with 0x80: memcached closes
   kWatch,        // `watch`: log lines at any time from here on
   kMetadump,     // `lru_crawler metadump` and its kin
   kUnsolicited,  // memcached spoke although nothing was asked

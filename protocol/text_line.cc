@@ -239,6 +239,8 @@ void ReadArguments(const Tokens& tokens, TextLine* line) {
       request.answer = Answer::kNever;
       return;
     case Command::kMisbehave:
+    case Command::kNoop:
+    case Command::kSasl:
     case Command::kOther:
       return ReadUnknown(tokens, &request);
     case Command::kMn:

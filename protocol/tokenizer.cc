@@ -85,9 +85,9 @@ std::optional<uint64_t> ReadUnsigned(absl::string_view token) {
 }
 
 uint32_t HashToken(absl::string_view token) {
-  uint32_t hash = 2166136261u;  // FNV-1a
-  for (const char c : token) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash == 0 ? 1 : hash;
+  TokenHash hash;
+  hash.Add(token);
+  return hash.value();
 }
 
 }  // namespace mcscope::protocol

@@ -39,7 +39,20 @@ Tokens Tokenize(absl::string_view text);
 std::optional<int64_t> ReadSigned(absl::string_view token);
 std::optional<uint64_t> ReadUnsigned(absl::string_view token);
 
-// A hash of `token` that is never 0.
+// A hash of a token that may come in pieces.
+class TokenHash {
+ public:
+  void Add(absl::string_view piece) {
+    for (const char c : piece) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 16777619u;
+  }
+  // Never 0.
+  uint32_t value() const { return hash_ == 0 ? 1 : hash_; }
+
+ private:
+  uint32_t hash_ = 2166136261u;  // FNV-1a
+};
+
+// Likewise of a whole one.
 uint32_t HashToken(absl::string_view token);
 
 }  // namespace mcscope::protocol

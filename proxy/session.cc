@@ -95,11 +95,15 @@ void Session::OnReadable() {
   }
   const bool value_held = !hold_.empty() && framer_.missing() > 0;
   const Framed framed = Frame(bytes, now);
-  if (tunnel_ || !framer_.mid_request()) return Forward(bytes);
-  if (treatments_.quickack && stream_.socket().SetQuickAck(true)) {
+  const bool incomplete = framer_.mid_request();
+  // Behind a request that may stay silent, too, the client's kernel may hold the next one.
+  const bool waits_for_ack = !tunnel_ && (incomplete || !framed.reply_due);
+  if (waits_for_ack && treatments_.quickack && stream_.socket().SetQuickAck(true)) {
     route_->recorder->QuickAckSent(Side::kClient);
   }
+  if (!tunnel_ && !incomplete) return Forward(bytes);
   if (value_held && framed.first_end > 0) return ForwardApart(bytes, framed);
+  if (tunnel_) return Forward(bytes);
   HoldOrForward(bytes, framed.first_end > 0);
 }
 
@@ -140,6 +144,7 @@ Session::Framed Session::Frame(absl::string_view bytes, int64_t now) {
     }
     framed.last_end = used;
     if (framed.first_end == 0) framed.first_end = used;
+    framed.reply_due = !arriving_.answered && step.request.answer == protocol::Answer::kAlways;
     if (arriving_.answered) continue;
     Exchange& exchange = link_.Expect();
     exchange.request = step.request;
@@ -182,7 +187,7 @@ void Session::ForwardApart(absl::string_view bytes, const Framed& framed) {
   arriving_.forwarded = false;  // that was the request before it
   if (closed_) return;
   Hold(rest);
-  const bool may_hold = framed.last_end == framed.first_end && treatments_.coalesce &&
+  const bool may_hold = !tunnel_ && framed.last_end == framed.first_end && treatments_.coalesce &&
                         framer_.holdable() && rest.size() <= context_->limits.hold_limit;
   deferred_ = !may_hold;
   SendDeferred();

@@ -70,6 +70,12 @@ class Session final : private io::StreamHandler {
     bool forwarded = false;  // some of its bytes have left towards memcached
     bool answered = false;   // ... and memcached answered them
   };
+  // Where, in what a read brought, the first and the last request end that it completed; 0: none.
+  struct Framed {
+    size_t first_end = 0;
+    size_t last_end = 0;
+    bool reply_due = false;  // the last one is sure of a reply, which carries the ACK
+  };
 
   void OnReadable() override;
   void OnFlushed(size_t bytes, int error) override;
@@ -80,11 +86,7 @@ class Session final : private io::StreamHandler {
   void AdoptSettings();
   void Begin(int64_t now);
   void Continue(int64_t now);
-  // Where, in what a read brought, the first and the last request end that it completed; 0: none.
-  struct Framed {
-    size_t first_end = 0;
-    size_t last_end = 0;
-  };
+  // Frames what a read brought.
   Framed Frame(absl::string_view bytes, int64_t now);
   void HoldOrForward(absl::string_view bytes, bool completed);
   void ForwardApart(absl::string_view bytes, const Framed& framed);

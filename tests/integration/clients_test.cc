@@ -19,6 +19,7 @@ namespace {
 struct Client {
   const char* name;
   std::vector<std::string> argv;
+  std::vector<std::string> more = {};  // behind port, size and count
 };
 
 void PrintTo(const Client& client, std::ostream* out) { *out << client.name; }
@@ -39,6 +40,7 @@ TEST_P(RealClient, StoresAndReadsBackWithEveryCombinationOfTreatments) {
       command.argv = GetParam().argv;
       command.argv.push_back(absl::StrCat(proxy.endpoint().port));
       command.argv.insert(command.argv.end(), {size, "6"});
+      command.argv.insert(command.argv.end(), GetParam().more.begin(), GetParam().more.end());
       const Finished finished = RunToEnd(command, absl::Seconds(60));
       EXPECT_EQ(finished.status.value_or(-1), 0) << combination.name << " " << size << "\n"
                                                  << finished.stdout_text << finished.stderr_text;
@@ -55,6 +57,7 @@ std::string NameOf(const testing::TestParamInfo<Client>& param) { return param.p
 INSTANTIATE_TEST_SUITE_P(
     All, RealClient,
     testing::Values(Client{"libmemcached", {kLibmemcachedClient}},
+                    Client{"libmemcached_binary", {kLibmemcachedClient}, {"binary"}},
                     Client{"pymemcache", {"/usr/bin/python3", Demo("pymemcache/client.py")}},
                     Client{"npm_memcache_client", {"node", Demo("npm/client.js")}}),
     NameOf);

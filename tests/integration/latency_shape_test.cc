@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "tests/integration/programs.h"
+#include "tests/support/binary_packet.h"
 #include "tests/support/mcscope.h"
 #include "tests/support/memcached.h"
 #include "tests/support/oracle.h"
@@ -86,6 +88,69 @@ TEST_F(LatencyShapeTiming, TheTenKilobyteSetIsCuredLikewise) {
     EXPECT_EQ(median > kStalled, std::string(quickack) == "off") << median;
   }
 }
+
+// --- in the binary protocol ---
+
+ConnectOptions WithNagle() {
+  ConnectOptions options;
+  options.nodelay = false;
+  return options;
+}
+
+// Sends the pieces apart and waits for a reply to `opcode`, `count` times: how long each took.
+std::vector<absl::Duration> InPieces(TcpClient* client, const std::vector<std::string>& pieces,
+                                     uint8_t opcode, int count) {
+  const std::string head = {'\x81', static_cast<char>(opcode)};
+  std::vector<absl::Duration> durations;
+  for (int i = 0; i < count; ++i) {
+    const absl::Time start = absl::Now();
+    client->Clear();
+    for (const std::string& piece : pieces) client->Send(piece);
+    EXPECT_TRUE(client->ReadBytes(24));
+    EXPECT_EQ(client->received().substr(0, 2), head);
+    durations.push_back(absl::Now() - start);
+  }
+  return durations;
+}
+
+struct BinaryShape {
+  const char* name;
+  std::vector<std::string> pieces;
+  uint8_t opcode;
+};
+
+void PrintTo(const BinaryShape& shape, std::ostream* out) { *out << shape.name; }
+
+class BinaryLatencyShapeTiming : public testing::TestWithParam<BinaryShape> {};
+
+TEST_P(BinaryLatencyShapeTiming, StallsWithoutQuickAckOnly) {
+  Memcached memcached;
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  for (const bool quickack : {false, true, false, true}) {
+    proxy.Set(quickack ? R"({"quickack":"on"})" : R"({"quickack":"off"})");
+    TcpClient client(proxy.endpoint(), WithNagle());
+    const BinaryShape& shape = GetParam();
+    InPieces(&client, shape.pieces, shape.opcode, kWarmUps);
+    const absl::Duration median = Median(InPieces(&client, shape.pieces, shape.opcode, 20));
+    if (quickack) {
+      EXPECT_LT(median, kQuick);
+    } else {
+      EXPECT_GT(median, kStalled);
+    }
+  }
+}
+
+const std::string kBinarySet = Binary(kOpSet, "split", std::string(600, 'v'));
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BinaryLatencyShapeTiming,
+    testing::Values(
+        BinaryShape{"SplitSet",
+                    {kBinarySet.substr(0, 24), kBinarySet.substr(24, 13), kBinarySet.substr(37)},
+                    kOpSet},
+        // The first is complete, but a miss has no reply that would carry the ACK.
+        BinaryShape{"QuietGetThenNoop", {Binary(kOpGetKQ, "none"), Binary(kOpNoop)}, kOpNoop}),
+    [](const auto& param) { return param.param.name; });
 
 // A live switch shows its effect on connections that are open already.
 TEST_F(LatencyShapeTiming, SwitchingQuickAckCuresAnOpenConnection) {

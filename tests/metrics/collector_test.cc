@@ -171,16 +171,16 @@ TEST_F(CollectorTest, SeriesWithoutACommandExistFromTheStart) {
 }
 
 TEST_F(CollectorTest, ACommandOnceSeenHasAllItsResultsFromZero) {
-  first_.ExchangeFinished(Sample(Command::kGet, Result::kHit, Arm::kA, 1000));
+  first_.ExchangeFinished(Sample(Command::kGets, Result::kHit, Arm::kA, 1000));
   const test::Exposition page = Scrape();
-  const test::Labels get = {{"route", "main"}, {"command", "get"}, {"arm", "a"}};
-  EXPECT_THAT(Values(page.Select("mcscope_requests_total", get), "result"),
+  const test::Labels gets = {{"route", "main"}, {"command", "gets"}, {"arm", "a"}};
+  EXPECT_THAT(Values(page.Select("mcscope_requests_total", gets), "result"),
               UnorderedElementsAre("hit", "miss", "error", "aborted"));
-  EXPECT_THAT(Values(page.Select("mcscope_request_duration_seconds_count", get), "result"),
+  EXPECT_THAT(Values(page.Select("mcscope_request_duration_seconds_count", gets), "result"),
               UnorderedElementsAre("hit", "miss", "error"));
   EXPECT_EQ(page.Sum("mcscope_requests_total", {{"result", "miss"}}), 0);
   EXPECT_FALSE(page.Has("mcscope_requests_total", {{"arm", "b"}}));
-  // A get always has an answer.
+  // A gets always has an answer.
   EXPECT_FALSE(page.Has("mcscope_unanswered_leg_duration_seconds_count"));
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/protocol/binary_traffic.h"
 #include "tests/protocol/framing.h"
 #include "tests/protocol/request_cases.h"
 #include "tests/protocol/traffic.h"
@@ -13,8 +14,8 @@ namespace {
 
 constexpr int kStreams = 3000;
 
-template <typename Frame>
-void ExpectSameHoweverChunked(const std::string& stream, Traffic* traffic, const Frame& frame) {
+template <typename Source, typename Frame>
+void ExpectSameHoweverChunked(const std::string& stream, Source* traffic, const Frame& frame) {
   const auto whole = frame(stream, Cuts{});
   ASSERT_EQ(whole.Joined(), stream);
   const std::string expected = Describe(whole);
@@ -47,6 +48,24 @@ TEST(ChunkingTest, RepliesAreTheSameHoweverTheyAreChunked) {
   }
 }
 
+TEST(ChunkingTest, BinaryRequestsAreTheSameHoweverTheyAreChunked) {
+  for (int seed = 0; seed < kStreams; ++seed) {
+    SCOPED_TRACE(seed);
+    BinaryTraffic traffic(seed);
+    ExpectSameHoweverChunked(traffic.Pipeline(), &traffic, FrameRequests);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ChunkingTest, BinaryRepliesAreTheSameHoweverTheyAreChunked) {
+  for (int seed = 0; seed < kStreams; ++seed) {
+    SCOPED_TRACE(seed);
+    BinaryTraffic traffic(seed);
+    ExpectSameHoweverChunked(traffic.Replies(), &traffic, FrameReplies);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(ChunkingTest, NonsenseIsTheSameHoweverItIsChunked) {
   for (int seed = 0; seed < kStreams; ++seed) {
     SCOPED_TRACE(seed);
@@ -57,6 +76,20 @@ TEST(ChunkingTest, NonsenseIsTheSameHoweverItIsChunked) {
     }
     ExpectSameHoweverChunked(stream, &traffic, FrameRequests);
     ExpectSameHoweverChunked(stream, &traffic, FrameReplies);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ChunkingTest, BinaryNonsenseIsTheSameHoweverItIsChunked) {
+  for (int seed = 0; seed < kStreams; ++seed) {
+    SCOPED_TRACE(seed);
+    Traffic traffic(seed);
+    std::string stream;
+    for (size_t i = traffic.Below(600); i > 0; --i) {
+      stream += static_cast<char>(traffic.OneIn(2) ? 0 : traffic.Below(256));
+    }
+    ExpectSameHoweverChunked("\x80" + stream, &traffic, FrameRequests);
+    ExpectSameHoweverChunked("\x81" + stream, &traffic, FrameReplies);
     if (HasFatalFailure()) return;
   }
 }
@@ -73,6 +106,48 @@ TEST(ChunkingTest, ManyRequestsInOneWindowTakeLinearTime) {
     ASSERT_EQ(step.kind, StepKind::kComplete);
     used += step.used;
   }
+}
+
+TEST(ChunkingTest, ManyBinaryRequestsInOneWindowTakeLinearTime) {
+  const std::string requests =
+      test::Binary(test::kOpGetKQ, "key") + test::Binary(test::kOpSetQ, "key", "value");
+  std::string stream;
+  while (stream.size() < 8'000'000) stream += requests;
+  RequestFramer framer;
+  size_t used = 0;
+  while (used < stream.size()) {
+    const RequestStep step = framer.Next(absl::string_view(stream).substr(used));
+    ASSERT_EQ(step.kind, StepKind::kComplete);
+    used += step.used;
+  }
+}
+
+TEST(ChunkingTest, ALongBinaryValueByteByByteTakesLinearTime) {
+  const std::string request = test::Binary(test::kOpSet, "key", Times('v', 8'000'000));
+  RequestFramer framer;
+  for (size_t i = 0; i + 1 < request.size(); ++i) {
+    ASSERT_EQ(framer.Next(absl::string_view(request).substr(i, 1)).kind, StepKind::kPartial);
+  }
+  EXPECT_EQ(framer.Next("v").kind, StepKind::kComplete);
+}
+
+TEST(ChunkingTest, BinaryStatisticsOfManyPacketsTakeLinearTime) {
+  test::BinaryPacket packet;
+  packet.magic = kBinaryReplyMagic;
+  packet.opcode = test::kOpStat;
+  const std::string end = packet.Bytes();
+  packet.key = "k";
+  std::string reply;
+  while (reply.size() < 8'000'000) reply += packet.Bytes();
+  reply += end;
+  ReplyFramer whole;
+  EXPECT_EQ(whole.Next(reply).kind, StepKind::kComplete);
+  ReplyFramer framer;
+  for (size_t i = 0; i + 1 < reply.size(); ++i) {
+    ASSERT_EQ(framer.Next(absl::string_view(reply).substr(i, 1)).kind, StepKind::kPartial);
+  }
+  EXPECT_EQ(framer.Next(absl::string_view(reply).substr(reply.size() - 1)).kind,
+            StepKind::kComplete);
 }
 
 TEST(ChunkingTest, OneLongLineByteByByteTakesLinearTime) {

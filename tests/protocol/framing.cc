@@ -63,6 +63,12 @@ std::string DescribeFramed(const Framed<Content>& framed) {
   return text;
 }
 
+// Which binary packet it is; empty in text.
+std::string Wire(Dialect dialect, uint8_t opcode, uint32_t opaque) {
+  if (dialect == Dialect::kText) return opaque != 0 ? " opaque" : "";
+  return absl::StrCat(" ", absl::Hex(opcode, absl::kZeroPad2), "#", opaque);
+}
+
 }  // namespace
 
 Cuts EveryByte(size_t size) {
@@ -87,7 +93,7 @@ std::string Describe(const Request& request) {
   return absl::StrCat(
       Info(request.command).name, " ", kAnswers[static_cast<size_t>(request.answer)],
       request.refused ? " refused" : "", request.drops_unsent_replies ? " drops" : "",
-      request.creates ? " creates" : "", request.opaque_hash != 0 ? " opaque" : "",
+      request.creates ? " creates" : "", Wire(request.dialect, request.opcode, request.opaque_hash),
       request.key_hash != 0 ? " key" : "");
 }
 
@@ -98,9 +104,9 @@ std::string Describe(const Reply& reply) {
       "ns",  "ex",     "nf",      "mn",         "me",     "error",     "other"};
   static_assert(sizeof(kCodes) / sizeof(kCodes[0]) == kReplyCodeCount);
   static constexpr const char* kErrors[] = {"", " generic", " client", " too_large", " server"};
-  return absl::StrCat(kCodes[static_cast<size_t>(reply.code)],
-                      kErrors[static_cast<size_t>(reply.error)],
-                      reply.opaque_hash != 0 ? " opaque" : "", reply.key_hash != 0 ? " key" : "");
+  return absl::StrCat(
+      kCodes[static_cast<size_t>(reply.code)], kErrors[static_cast<size_t>(reply.error)],
+      Wire(reply.dialect, reply.opcode, reply.opaque_hash), reply.key_hash != 0 ? " key" : "");
 }
 
 std::string Escape(absl::string_view bytes) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/protocol/framing.h"
 #include "tests/protocol/request_cases.h"
+#include "tests/support/binary_packet.h"
 
 namespace mcscope::protocol {
 namespace {
@@ -86,6 +87,83 @@ TEST(ResultTest, OnlyWhatBreaksItsSilenceAnswersAQuietRequest) {
   EXPECT_EQ(ResultName("ma a q\r\n", "ERROR\r\n"), "-");
 }
 
+// --- binary ---
+
+using namespace test;  // NOLINT: the opcodes
+
+// The reply to `Binary(opcode, key, "", opaque)`.
+std::string Replied(uint8_t opcode, uint16_t status, uint32_t opaque = 0,
+                    const std::string& key = "") {
+  BinaryPacket packet;
+  packet.magic = kBinaryReplyMagic;
+  packet.opcode = opcode;
+  packet.status = status;
+  packet.opaque = opaque;
+  packet.key = key;
+  return packet.Bytes();
+}
+
+std::string BinaryResult(uint8_t opcode, uint16_t status) {
+  const BinaryShape shape = FindOpcode(opcode).shape;
+  const bool bare = shape == BinaryShape::kBare || shape == BinaryShape::kFlush ||
+                    shape == BinaryShape::kUnknown;
+  return ResultName(Binary(opcode, bare ? "" : "a"), Replied(opcode, status));
+}
+
+TEST(BinaryResultTest, FollowsFromTheReply) {
+  EXPECT_EQ(BinaryResult(kOpGet, 0), "hit");
+  EXPECT_EQ(BinaryResult(kOpGetK, 1), "miss");
+  EXPECT_EQ(BinaryResult(kOpGat, 0), "hit");
+  EXPECT_EQ(BinaryResult(kOpGatK, 1), "miss");
+  EXPECT_EQ(BinaryResult(kOpTouch, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpTouch, 1), "not_found");
+  EXPECT_EQ(BinaryResult(kOpSet, 0), "stored");
+  EXPECT_EQ(BinaryResult(kOpSet, 2), "exists");
+  EXPECT_EQ(BinaryResult(kOpSet, 3), "error");
+  EXPECT_EQ(BinaryResult(kOpAdd, 2), "not_stored");
+  EXPECT_EQ(BinaryResult(kOpReplace, 1), "not_stored");
+  EXPECT_EQ(BinaryResult(kOpAppend, 5), "not_stored");
+  EXPECT_EQ(BinaryResult(kOpDelete, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpDelete, 2), "exists");
+  EXPECT_EQ(BinaryResult(kOpIncrement, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpDecrement, 1), "not_found");
+  EXPECT_EQ(BinaryResult(kOpIncrement, 6), "error");
+  EXPECT_EQ(BinaryResult(kOpNoop, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpVersion, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpStat, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpStat, 1), "error");
+  EXPECT_EQ(BinaryResult(kOpFlush, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpQuit, 0), "ok");
+  EXPECT_EQ(BinaryResult(kOpSaslList, 0x81), "error");
+  EXPECT_EQ(BinaryResult(kOpSaslAuth, 0x21), "ok");
+  EXPECT_EQ(BinaryResult(0x70, 0x81), "error");
+}
+
+TEST(BinaryResultTest, OnlyWhatBreaksItsSilenceAnswersAQuietRequest) {
+  EXPECT_EQ(BinaryResult(kOpGetQ, 0), "hit");
+  EXPECT_EQ(BinaryResult(kOpGetQ, 1), "-");
+  EXPECT_EQ(BinaryResult(kOpGatKQ, 0), "hit");
+  EXPECT_EQ(BinaryResult(kOpGatKQ, 1), "-");
+  EXPECT_EQ(BinaryResult(kOpSetQ, 0), "-");
+  EXPECT_EQ(BinaryResult(kOpSetQ, 3), "error");
+  EXPECT_EQ(BinaryResult(kOpAddQ, 2), "not_stored");
+  EXPECT_EQ(BinaryResult(kOpDeleteQ, 0), "-");
+  EXPECT_EQ(BinaryResult(kOpDeleteQ, 1), "not_found");
+  EXPECT_EQ(BinaryResult(kOpIncrementQ, 0), "-");
+  EXPECT_EQ(BinaryResult(kOpIncrementQ, 6), "error");
+  EXPECT_EQ(BinaryResult(kOpFlushQ, 0), "-");
+  EXPECT_EQ(BinaryResult(kOpQuitQ, 0), "-");
+}
+
+TEST(BinaryResultTest, AnotherOpcodeOpaqueOrDialectAnswersNothing) {
+  EXPECT_EQ(ResultName(Binary(kOpGet, "a", "", 5), Replied(kOpGet, 0, 5)), "hit");
+  EXPECT_EQ(ResultName(Binary(kOpGet, "a", "", 5), Replied(kOpGet, 0, 6)), "-");
+  EXPECT_EQ(ResultName(Binary(kOpGet, "a"), Replied(kOpGetQ, 0)), "-");
+  EXPECT_EQ(ResultName(Binary(kOpGetK, "a"), Replied(kOpGetK, 0, 0, "b")), "-");
+  EXPECT_EQ(ResultName(Binary(kOpGet, "a"), "END\r\n"), "-");
+  EXPECT_EQ(ResultName("get a\r\n", Replied(kOpGet, 0)), "-");
+}
+
 // --- which of several ---
 
 // "answers 2", "nobody" or "unsure".
@@ -151,6 +229,47 @@ TEST(PairingTest, AFetchWithALongKeyTakesEarlierRepliesAlong) {
   EXPECT_EQ(Paired({"version\r\n", fetch}, "VERSION 1\r\n"), "answers 0");
   EXPECT_EQ(Paired({"set a x 0 1\r\n", fetch}, error), "unsure");
   EXPECT_EQ(Paired({fetch, fetch}, error), "unsure");
+}
+
+TEST(PairingTest, BinaryRepliesNameTheirRequest) {
+  const std::vector<std::string> requests = {
+      Binary(kOpGetQ, "a", "", 1), Binary(kOpGetKQ, "b", "", 2), Binary(kOpSetQ, "c", "", 2),
+      Binary(kOpGetQ, "d", "", 3), Binary(kOpNoop, "", "", 4)};
+  EXPECT_EQ(Paired(requests, Replied(kOpGetQ, 0, 1)), "answers 0");
+  EXPECT_EQ(Paired(requests, Replied(kOpGetKQ, 0, 2, "b")), "answers 1");
+  EXPECT_EQ(Paired(requests, Replied(kOpSetQ, 3, 2)), "answers 2");
+  EXPECT_EQ(Paired(requests, Replied(kOpGetQ, 0, 3)), "answers 3");
+  EXPECT_EQ(Paired(requests, Replied(kOpNoop, 0, 4)), "answers 4");
+  EXPECT_EQ(Paired(requests, Replied(kOpNoop, 0, 5)), "nobody");
+  EXPECT_EQ(
+      Paired({Binary(kOpNoop, "", "", 1), Binary(kOpNoop, "", "", 2)}, Replied(kOpNoop, 0, 2)),
+      "nobody");
+}
+
+TEST(PairingTest, BinaryKeysTellFetchesApartThatShareAnOpaque) {
+  const std::vector<std::string> requests = {Binary(kOpGetKQ, "a"), Binary(kOpGetKQ, "b"),
+                                             Binary(kOpGatKQ, "c"), Binary(kOpGetK, "d"),
+                                             Binary(kOpNoop)};
+  EXPECT_EQ(Paired(requests, Replied(kOpGetKQ, 0, 0, "a")), "answers 0");
+  EXPECT_EQ(Paired(requests, Replied(kOpGetKQ, 0, 0, "b")), "answers 1");
+  EXPECT_EQ(Paired(requests, Replied(kOpGatKQ, 0, 0, "c")), "answers 2");
+  EXPECT_EQ(Paired(requests, Replied(kOpGetK, 1, 0, "d")), "answers 3");
+}
+
+TEST(PairingTest, BinaryOpcodesTellRequestsApartThatShareAnOpaque) {
+  const std::vector<std::string> requests = {Binary(kOpGetQ, "a"), Binary(kOpGetQ, "b"),
+                                             Binary(kOpSetQ, "c"), Binary(kOpGet, "d"),
+                                             Binary(kOpNoop)};
+  EXPECT_EQ(Paired(requests, Replied(kOpGetQ, 0)), "answers 0");
+  EXPECT_EQ(Paired(requests, Replied(kOpSetQ, 0x82)), "answers 2");
+  EXPECT_EQ(Paired(requests, Replied(kOpGet, 1)), "answers 3");
+  EXPECT_EQ(Paired(requests, Replied(kOpNoop, 0)), "nobody");
+}
+
+TEST(PairingTest, ABinaryErrorThatTwoMayHaveEarnedIsUnsure) {
+  const std::string refused = Binary(kOpGetQ);
+  EXPECT_EQ(Paired({Binary(kOpGetQ, "a", "", 1), refused}, Replied(kOpGetQ, 4)), "answers 1");
+  EXPECT_EQ(Paired({Binary(kOpGetQ, "a"), refused}, Replied(kOpGetQ, 4)), "unsure");
 }
 
 TEST(PairingTest, ThousandsOfQuietRequestsAreLookedThroughInBoundedTime) {

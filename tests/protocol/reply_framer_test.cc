@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/protocol/framing.h"
 #include "tests/protocol/request_cases.h"
+#include "tests/support/binary_packet.h"
 
 namespace mcscope::protocol {
 namespace {
@@ -83,6 +84,72 @@ std::vector<ReplyCase> ReplyCases() {
   };
 }
 
+using namespace test;  // NOLINT: the opcodes
+
+std::string Packet(uint8_t opcode, uint16_t status, const std::string& extras = "",
+                   const std::string& key = "", const std::string& value = "",
+                   uint32_t opaque = 0) {
+  BinaryPacket packet;
+  packet.magic = kBinaryReplyMagic;
+  packet.opcode = opcode;
+  packet.status = status;
+  packet.extras = extras;
+  packet.key = key;
+  packet.value = value;
+  packet.opaque = opaque;
+  return packet.Bytes();
+}
+
+std::vector<ReplyCase> BinaryReplyCases() {
+  const std::string flags(4, '\0');
+  return {
+      {"binary successes",
+       {{Packet(kOpGet, 0, flags, "", "value", 7), "values 00#7"},
+        {Packet(kOpGetQ, 0, flags), "values 09#0"},
+        {Packet(kOpGetK, 0, flags, "key", "value"), "values 0c#0 key"},
+        {Packet(kOpGatKQ, 0, flags, Times('k', 250), Times('v', 600)), "values 24#0 key"},
+        {Packet(kOpGat, 0, flags, "", "v"), "values 1d#0"},
+        {Packet(kOpSet, 0), "stored 01#0"},
+        {Packet(kOpAddQ, 0), "stored 12#0"},
+        {Packet(kOpAppend, 0), "stored 0e#0"},
+        {Packet(kOpDelete, 0), "deleted 04#0"},
+        {Packet(kOpIncrement, 0, "", "", BigEndian(5, 8)), "number 05#0"},
+        {Packet(kOpTouch, 0, flags), "touched 1c#0"},
+        {Packet(kOpNoop, 0, "", "", "", 4294967295), "ok 0a#4294967295"},
+        {Packet(kOpQuit, 0), "ok 07#0"},
+        {Packet(kOpFlush, 0), "ok 08#0"},
+        {Packet(kOpVersion, 0, "", "", "1.6.18"), "version 0b#0"},
+        {Packet(kOpSaslList, 0, "", "", "PLAIN"), "ok 20#0"},
+        {Packet(kOpSaslAuth, 0x21, "", "", "challenge"), "ok 21#0"}}},
+      {"binary refusals and errors",
+       {{Packet(kOpGet, 1, "", "", "Not found"), "end 00#0"},
+        {Packet(kOpGetK, 1, "", "key"), "end 0c#0 key"},
+        {Packet(kOpGat, 1), "end 1d#0"},
+        {Packet(kOpTouch, 1), "not_found 1c#0"},
+        {Packet(kOpDelete, 1), "not_found 04#0"},
+        {Packet(kOpReplace, 1), "not_found 03#0"},
+        {Packet(kOpAdd, 2), "exists 02#0"},
+        {Packet(kOpAppend, 5), "not_stored 0e#0"},
+        {Packet(kOpSetQ, 3), "error too_large 11#0"},
+        {Packet(kOpGet, 4), "error generic 00#0"},
+        {Packet(kOpIncrement, 6), "error client 05#0"},
+        {Packet(kOpGet, 0x20), "error server 00#0"},
+        {Packet(kOpGet, 0x21), "error server 00#0"},
+        {Packet(0x70, 0x81), "error generic 70#0"},
+        {Packet(kOpSet, 0x82), "error server 01#0"},
+        {Packet(kOpGet, 0x86), "error server 00#0"},
+        {Packet(kOpStat, 1, "", "", "Not found"), "error client 10#0"}}},
+      {"binary statistics",
+       {{Packet(kOpStat, 0), "stats 10#0"},
+        {Packet(kOpStat, 0, "", "pid", "1", 5) + Packet(kOpStat, 0, "", "empty", "", 5) +
+             Packet(kOpStat, 0, "", "", "", 5),
+         "stats 10#5"},
+        {Packet(kOpStat, 0), "stats 10#0"},
+        {Packet(kOpStat, 0, "", "pid", "1") + Packet(kOpStat, 0x82), "error server 10#0"},
+        {Packet(kOpNoop, 0), "ok 0a#0"}}},
+  };
+}
+
 std::string StreamOf(const ReplyCase& c) {
   std::string stream;
   for (const auto& reply : c.replies) stream += reply.first;
@@ -118,7 +185,7 @@ TEST_P(ReplyFramerCases, AreFramedWhereverTheyAreSplit) {
 
 TEST_P(ReplyFramerCases, AreFramedAloneAndWithBytesBehind) {
   for (const auto& reply : GetParam().replies) {
-    for (const char* behind : {"", "S", "VALUE a 0 100\r\nx"}) {
+    for (const char* behind : {"", "S", "VALUE a 0 100\r\nx", "\x81\x0b"}) {
       const Framed<Reply> framed = FrameReplies(reply.first + behind);
       ASSERT_EQ(framed.frames.size(), 1u) << Escape(reply.first);
       EXPECT_EQ(Describe(framed.frames[0].content), reply.second) << Escape(reply.first);
@@ -128,12 +195,23 @@ TEST_P(ReplyFramerCases, AreFramedAloneAndWithBytesBehind) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ReplyFramerCases, testing::ValuesIn(ReplyCases()),
-                         [](const auto& param) {
-                           std::string name = param.param.name;
-                           for (char& c : name) c = c == ' ' ? '_' : c;
-                           return name;
-                         });
+std::string NameOf(const testing::TestParamInfo<ReplyCase>& info) {
+  std::string name = info.param.name;
+  for (char& c : name) c = c == ' ' ? '_' : c;
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReplyFramerCases, testing::ValuesIn(ReplyCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Binary, ReplyFramerCases, testing::ValuesIn(BinaryReplyCases()), NameOf);
+
+std::string KeyBeyondBody() {
+  BinaryPacket packet;
+  packet.magic = kBinaryReplyMagic;
+  packet.extras = "extra";
+  packet.key = "key";
+  packet.body_size = 7;
+  return packet.Bytes();
+}
 
 TEST(ReplyFramerTest, WhatCanNotBeAReplyIsOpaque) {
   for (const std::string& stream :
@@ -141,7 +219,11 @@ TEST(ReplyFramerTest, WhatCanNotBeAReplyIsOpaque) {
         std::string("VALUE a 0 -1\r\n"), std::string("VALUE a 0 99999999999999999999\r\n"),
         std::string("VALUE a 0 2\r\nhiho\r\n"), std::string("VALUE a 0 2\r\nhi\r\nSTORED\r\n"),
         std::string("VA x\r\n"), std::string("VA \r\n"), std::string("VA\r\n"),
-        std::string("VA 2\r\nhiho"), Times('x', 8193) + "\n", Times('x', 9000)}) {
+        std::string("VA 2\r\nhiho"), Times('x', 8193) + "\n", Times('x', 9000),
+        // Another magic; a body too small for its key; statistics that break off.
+        Packet(kOpNoop, 0) + Binary(kOpNoop), Packet(kOpNoop, 0) + "ERROR\r\n", KeyBeyondBody(),
+        Packet(kOpStat, 0, "", "pid", "1") + Packet(kOpNoop, 0),
+        Packet(kOpStat, 0, "", "pid", "1") + Packet(kOpStat, 0, "", "pid", "1", 2)}) {
     for (const Cuts& cuts : {Cuts{}, EveryByte(stream.size())}) {
       const Framed<Reply> framed = FrameReplies(stream, cuts);
       EXPECT_TRUE(framed.opaque) << Escape(stream);
@@ -155,6 +237,13 @@ TEST(ReplyFramerTest, AnAnnouncedLengthReservesNothing) {
   EXPECT_EQ(framer.Next("VALUE a 0 4294967295\r\nx").kind, StepKind::kPartial);
   EXPECT_TRUE(framer.mid_reply());
   EXPECT_LE(sizeof(framer), 64u);
+  BinaryPacket packet;
+  packet.magic = kBinaryReplyMagic;
+  packet.extras = std::string(4, '\0');
+  packet.body_size = 4294967295;
+  ReplyFramer binary;
+  EXPECT_EQ(binary.Next(packet.Bytes()).kind, StepKind::kPartial);
+  EXPECT_TRUE(binary.mid_reply());
 }
 
 TEST(ReplyFramerTest, HashesMatchThoseOfTheRequest) {

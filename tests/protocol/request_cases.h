@@ -7,15 +7,20 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/request.h"
+
 namespace mcscope::protocol {
 
 // Requests one after the other, and what each is (as Describe() puts it).
 struct RequestCase {
   const char* name;
   std::vector<std::pair<std::string, std::string>> requests;
+  Dialect dialect = Dialect::kText;
 };
 
+// Of the text protocol, and of the binary one.
 std::vector<RequestCase> RequestCases();
+std::vector<RequestCase> BinaryRequestCases();
 
 std::string Times(char c, size_t count);
 

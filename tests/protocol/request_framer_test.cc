@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/protocol/framing.h"
 #include "tests/protocol/request_cases.h"
+#include "tests/support/binary_packet.h"
 
 namespace mcscope::protocol {
 namespace {
@@ -46,8 +47,9 @@ TEST_P(RequestFramerCases, AreFramedWhereverTheyAreSplit) {
 TEST_P(RequestFramerCases, AreFramedAloneAndWithBytesBehind) {
   for (const auto& request : GetParam().requests) {
     // A connection that begins with such a byte is of another dialect.
-    const std::string first = request.first[0] == '\x80' ? "mn\r\n" : "";
-    for (const char* behind : {"", "g", "set b 0 0 100\r\nx"}) {
+    const bool deceptive = GetParam().dialect == Dialect::kText && request.first[0] == '\x80';
+    const std::string first = deceptive ? "mn\r\n" : "";
+    for (const char* behind : {"", "g", "set b 0 0 100\r\nx", "\x80\x0b"}) {
       const Framed<Request> framed = FrameRequests(first + request.first + behind);
       ASSERT_EQ(framed.frames.size(), first.empty() ? 1u : 2u) << Escape(request.first);
       EXPECT_EQ(Describe(framed.frames.back().content), request.second) << Escape(request.first);
@@ -57,12 +59,15 @@ TEST_P(RequestFramerCases, AreFramedAloneAndWithBytesBehind) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RequestFramerCases, testing::ValuesIn(RequestCases()),
-                         [](const auto& param) {
-                           std::string name = param.param.name;
-                           for (char& c : name) c = c == ' ' ? '_' : c;
-                           return name;
-                         });
+std::string NameOf(const testing::TestParamInfo<RequestCase>& info) {
+  std::string name = info.param.name;
+  for (char& c : name) c = c == ' ' ? '_' : c;
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RequestFramerCases, testing::ValuesIn(RequestCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Binary, RequestFramerCases, testing::ValuesIn(BinaryRequestCases()),
+                         NameOf);
 
 // --- streams that can not be framed ---
 
@@ -80,13 +85,35 @@ void ExpectOpaque(const std::string& stream, OpaqueReason reason, size_t frames_
   }
 }
 
-TEST(RequestFramerTest, ForeignFirstBytesAreOpaque) {
-  ExpectOpaque(std::string("\x80\x00\x00\x01", 4), OpaqueReason::kBinary);
+TEST(RequestFramerTest, AForeignFirstByteIsOpaque) {
   ExpectOpaque("\x16\x03\x01", OpaqueReason::kTls);
 }
 
 TEST(RequestFramerTest, TheFirstByteOfLaterRequestsSaysNothing) {
   EXPECT_EQ(FrameRequests("mn\r\n\x80\r\n\x16\r\n").frames.size(), 3u);
+}
+
+TEST(RequestFramerTest, EveryBinaryRequestBeginsWithTheMagicByte) {
+  const std::string noop = test::Binary(test::kOpNoop);
+  for (const std::string& next : {std::string("mn\r\n"), std::string("\x81"), Times('\0', 30)}) {
+    ExpectOpaque(noop + noop + next + noop, OpaqueReason::kBadMagic, 2);
+  }
+}
+
+// memcached swallows as many bytes as some other connection left unread: no telling which.
+TEST(RequestFramerTest, BinaryValuesOfTwoGibibytesAreOpaque) {
+  for (const uint8_t opcode : {test::kOpSet, test::kOpAppend, test::kOpSaslAuth}) {
+    test::BinaryPacket packet;
+    packet.opcode = opcode;
+    packet.extras = std::string(test::BinaryExtras(opcode), '\0');
+    packet.key = "a";
+    for (const uint32_t size : {2147483648u, 4294967200u}) {
+      packet.body_size = static_cast<uint32_t>(packet.extras.size()) + 1 + size;
+      ExpectOpaque(test::Binary(test::kOpNoop) + packet.Bytes(), OpaqueReason::kUnsure, 1);
+    }
+    packet.body_size = static_cast<uint32_t>(packet.extras.size()) + 1 + 2147483647u;
+    EXPECT_FALSE(FrameRequests(packet.Bytes() + "x").opaque);
+  }
 }
 
 TEST(RequestFramerTest, WatchingIsOpaqueUnlessItsArgumentsAreBad) {
@@ -195,6 +222,34 @@ TEST(RequestFramerTest, WhatMemcachedWaitsForInSilenceIsHoldable) {
 TEST(RequestFramerTest, WhatMemcachedMayRefuseWhenItComesInPiecesIsNotHoldable) {
   EXPECT_FALSE(After("gat 10 " + Times('x', 5000)).holdable());
   EXPECT_FALSE(After(Times(' ', 101) + "get " + Times('x', 5000)).holdable());
+}
+
+TEST(RequestFramerTest, CountsTheMissingBytesOfABinaryBody) {
+  const std::string set = test::Binary(test::kOpSet, "a", "hello");
+  EXPECT_EQ(After(set.substr(0, 23)).missing(), 0u);
+  EXPECT_EQ(After(set.substr(0, 24)).missing(), 14u);
+  EXPECT_EQ(After(set.substr(0, 37)).missing(), 1u);
+  EXPECT_EQ(After(set.substr(0, 23)).command(), Command::kOther);
+  EXPECT_EQ(After(set.substr(0, 24)).command(), Command::kSet);
+  test::BinaryPacket huge;
+  huge.opcode = test::kOpSet;
+  huge.extras = Times('\0', 8);
+  huge.key = "a";
+  huge.body_size = 9 + 2147483647u;
+  EXPECT_EQ(After(huge.Bytes()).missing(), 2147483647u);
+}
+
+TEST(RequestFramerTest, BinaryRequestsAreHoldableUnlessTheirHeaderIsRefused) {
+  EXPECT_TRUE(After("\x80").holdable());
+  EXPECT_TRUE(After(test::Binary(test::kOpSet, "a", "hello").substr(0, 24)).holdable());
+  EXPECT_TRUE(
+      After(test::Binary(test::kOpSetQ, "a", Times('x', 2'000'000)).substr(0, 999)).holdable());
+  EXPECT_TRUE(After(test::Binary(test::kOpVerbosity, "", "hello").substr(0, 24)).holdable());
+  EXPECT_FALSE(After(test::Binary(test::kOpSet, "", "hello").substr(0, 24)).holdable());
+  EXPECT_FALSE(After(test::Binary(test::kOpGet, "a", "hello").substr(0, 24)).holdable());
+  EXPECT_FALSE(After(test::Binary(test::kOpGet, Times('k', 251)).substr(0, 24)).holdable());
+  EXPECT_FALSE(After(test::Binary(0x70, Times('k', 251)).substr(0, 24)).holdable());
+  EXPECT_FALSE(After(test::Binary(test::kOpGet, Times('k', 20'000)).substr(0, 24)).holdable());
 }
 
 TEST(RequestFramerTest, AnIdleConnectionCostsFewBytes) {

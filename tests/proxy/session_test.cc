@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/proxy/relay.h"
+#include "tests/support/binary_packet.h"
 #include "tests/support/temp_dir.h"
 
 namespace mcscope {
@@ -98,7 +99,53 @@ TEST(SessionTest, APipelineIsAnsweredInItsOrder) {
   EXPECT_EQ(relay.Side(Side::kUpstream).writes, 1u);  // what came in one read leaves in one write
 }
 
+TEST(SessionTest, QuietBinaryRequestsEndWhenALaterReplyProvesTheirSilence) {
+  test::BinaryPacket reply;
+  reply.magic = protocol::kBinaryReplyMagic;
+  reply.opcode = test::kOpNoop;
+  const std::string noop_reply = reply.Bytes();
+  reply.opcode = test::kOpGetQ;
+  reply.opaque = 7;
+  reply.extras = "flag";
+  const std::string hit = reply.Bytes();
+  Relay relay([&](Peer& peer, int) {
+    peer.ReadUntil(test::Binary(test::kOpNoop));
+    peer.Write(hit + noop_reply);
+    peer.StayOpen();
+  });
+  TcpClient client = relay.Connect();
+  EXPECT_EQ(client.Ask(test::Binary(test::kOpSetQ, "a", "value") +
+                           test::Binary(test::kOpGetQ, "a", "", 6) +
+                           test::Binary(test::kOpGetQ, "a", "", 7) + test::Binary(test::kOpNoop),
+                       noop_reply),
+            hit + noop_reply);
+  EXPECT_TRUE(relay.Recorded(Command::kSet, Result::kNone));
+  EXPECT_TRUE(relay.Recorded(Command::kGet, Result::kNone));
+  EXPECT_TRUE(relay.Recorded(Command::kGet, Result::kHit));
+  EXPECT_TRUE(relay.Recorded(Command::kNoop, Result::kOk));
+}
+
 // --- hold ---
+
+TEST(HoldTest, ASplitBinaryRequestLeavesInOneWrite) {
+  Relay relay([](Peer& peer, int) { peer.StayOpen(); }, With(/*coalesce=*/true));
+  TcpClient client = relay.Connect();
+  const std::string set = test::Binary(test::kOpSet, "k", "hello");
+  SendApart(relay, &client, {set.substr(0, 7), set.substr(7, 17), set.substr(24, 9)});
+  EXPECT_EQ(relay.Side(Side::kUpstream).writes, 0u);
+  SendApart(relay, &client, {set.substr(33)});
+  ASSERT_TRUE(relay.Sent(Side::kUpstream, set.size()));
+  EXPECT_EQ(relay.Side(Side::kUpstream).writes, 1u);
+  EXPECT_EQ(relay.Side(Side::kClient).quick_acks, 3u);
+}
+
+TEST(HoldTest, ABinaryRequestThatIsRefusedForItsHeaderIsNotHeld) {
+  Relay relay([](Peer& peer, int) { peer.StayOpen(); }, With(/*coalesce=*/true));
+  TcpClient client = relay.Connect();
+  const std::string set = test::Binary(test::kOpSet, "", "hello");
+  SendApart(relay, &client, {set.substr(0, 24)});
+  EXPECT_TRUE(relay.Sent(Side::kUpstream, 24));
+}
 
 TEST(HoldTest, ASplitRequestLeavesInOneWrite) {
   Relay relay(AnswerAtOnce, With(/*coalesce=*/true));
@@ -298,19 +345,57 @@ TEST(SettingsChangeTest, TheLotDecidesTheArm) {
   EXPECT_TRUE(relay.Recorded(Command::kSet, Result::kStored, 1, Arm::kB));
 }
 
+// --- quick ACKs behind complete requests ---
+
+TEST(QuickAckTest, IsArmedWhenNoReplyIsSureToCarryTheAck) {
+  Relay relay([](Peer& peer, int) { peer.StayOpen(); });
+  TcpClient client = relay.Connect();
+  uint64_t sent = 0;
+  // What was forwarded has had its quick ACK, if it gets one.
+  const auto quick_acks_after = [&](const std::string& requests) {
+    client.Send(requests);
+    sent += requests.size();
+    EXPECT_TRUE(relay.Sent(Side::kUpstream, sent));
+    return relay.Side(Side::kClient).quick_acks;
+  };
+  EXPECT_EQ(quick_acks_after("delete a noreply\r\n"), 1u);
+  EXPECT_EQ(quick_acks_after("mg a q\r\n"), 2u);
+  EXPECT_EQ(quick_acks_after("mg a q\r\nmn\r\n"), 2u);
+  EXPECT_EQ(quick_acks_after("version\r\nmg a q\r\n"), 3u);
+}
+
+TEST(QuickAckTest, IsLeftAloneWhenTurnedOff) {
+  Relay relay([](Peer& peer, int) { peer.StayOpen(); },
+              With(/*coalesce=*/true, /*quickack=*/false));
+  TcpClient client = relay.Connect();
+  SendApart(relay, &client, {"delete a noreply\r\n", "set a 0 0 1\r\n", "1\r\n"});
+  ASSERT_TRUE(relay.Sent(Side::kUpstream, 34));
+  EXPECT_EQ(relay.Side(Side::kClient).quick_acks, 0u);
+}
+
 // --- tunnels ---
 
-TEST(TunnelTest, WhatIsNotTextGoesThroughAsItComes) {
+TEST(TunnelTest, WhatIsNeitherTextNorBinaryGoesThroughAsItComes) {
   Relay relay([](Peer& peer, int) {
-    peer.ReadBytes(24);
-    peer.Write("\x81 any answer");
+    peer.ReadBytes(5);
+    peer.Write("\x16 any answer");
     peer.StayOpen();
   });
   TcpClient client = relay.Connect();
-  const std::string noop("\x80\x0a" + std::string(22, '\0'));
-  EXPECT_EQ(client.Ask(noop, "any answer"), "\x81 any answer");
-  EXPECT_EQ(relay.Upstream().received(), noop);
-  EXPECT_EQ(At(relay.Counts().sessions.tunnels, OpaqueReason::kBinary), 1u);
+  EXPECT_EQ(client.Ask("\x16\x03\x01\x02\n", "any answer"), "\x16 any answer");
+  EXPECT_EQ(relay.Upstream().received(), "\x16\x03\x01\x02\n");
+  EXPECT_EQ(At(relay.Counts().sessions.tunnels, OpaqueReason::kTls), 1u);
+}
+
+TEST(TunnelTest, ABinaryReplyThatCanNotBeFramedIsDelivered) {
+  Relay relay([](Peer& peer, int) {
+    peer.ReadBytes(24);
+    peer.Write("ERROR\r\n");
+    peer.StayOpen();
+  });
+  TcpClient client = relay.Connect();
+  EXPECT_EQ(client.Ask(test::Binary(test::kOpNoop)), "ERROR\r\n");
+  EXPECT_EQ(At(relay.Counts().sessions.tunnels, OpaqueReason::kReply), 1u);
 }
 
 TEST(TunnelTest, RepliesToWhatWasFramedBeforeAreStillTimed) {

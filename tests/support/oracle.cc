@@ -1,7 +1,10 @@
 #include "tests/support/oracle.h"
 
+#include <algorithm>
 #include <regex>
 #include <utility>
+
+#include "tests/support/binary_packet.h"
 
 namespace mcscope::test {
 
@@ -11,6 +14,27 @@ std::string MaskStatistics(std::string received) {
   static const std::regex stat("(^|\n)(STAT \\S+) [^\r\n]*");
   static const std::regex times("\\b(ts|la|exp|size)=[-0-9.]+");
   return std::regex_replace(std::regex_replace(received, stat, "$1$2 *"), times, "$1=*");
+}
+
+std::string MaskBinaryStatistics(std::string received) {
+  constexpr size_t kHeader = 24;
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(received[at]); };
+  std::string masked;
+  size_t at = 0;
+  while (received.size() - at >= kHeader) {
+    const size_t key = byte(at + 2) * 256u + byte(at + 3);
+    size_t body = 0;
+    for (size_t i = 8; i < 12; ++i) body = body * 256 + byte(at + i);
+    const bool statistic = byte(at + 1) == kOpStat && key > 0 && key <= body;
+    if (statistic) {
+      // The key stays, the value and how long it is go.
+      masked += received.substr(at, 8) + received.substr(at + 12, kHeader - 12 + key);
+    } else {
+      masked += received.substr(at, kHeader + body);
+    }
+    at = std::min(received.size(), at + kHeader + body);
+  }
+  return masked + received.substr(at);
 }
 
 Outcome Masked(Outcome outcome, const Mask& mask) {

@@ -21,6 +21,8 @@ using Mask = std::function<std::string(std::string)>;
 std::string NoMask(std::string received);
 // Numbers that tell the time, process or load: values of STAT lines, `ts=`, `la=`, `exp=`.
 std::string MaskStatistics(std::string received);
+// Likewise: the values in binary replies to STAT.
+std::string MaskBinaryStatistics(std::string received);
 Outcome Masked(Outcome outcome, const Mask& mask);
 
 class Oracle {

@@ -1,7 +1,9 @@
-// PORT SIZE COUNT: that many sets of SIZE bytes, one after the other, through libmemcached with its
-// defaults, each read back at the end. Prints one JSON object; exit status 1 on any error.
+// PORT SIZE COUNT [binary]: that many sets of SIZE bytes, one after the other, through libmemcached
+// with its defaults (or in the binary protocol), each read back at the end, one by one and all at
+// once. Prints one JSON object; exit status 1 on any error.
 #include <libmemcached/memcached.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,21 +67,50 @@ static long ReadBack(memcached_st* client, char* value, size_t size, long count)
   return errors;
 }
 
+// One fetch of all keys: in the binary protocol quiet requests, and a NOOP behind them.
+static long FetchAll(memcached_st* client, size_t size, long count) {
+  char(*keys)[64] = malloc((size_t)count * sizeof *keys);
+  const char** pointers = malloc((size_t)count * sizeof *pointers);
+  size_t* lengths = malloc((size_t)count * sizeof *lengths);
+  if (keys == NULL || pointers == NULL || lengths == NULL) return count;
+  for (long index = 0; index < count; ++index) {
+    lengths[index] = KeyOf(keys[index], sizeof keys[index], size, index);
+    pointers[index] = keys[index];
+  }
+  long missing = count;
+  if (memcached_mget(client, pointers, lengths, (size_t)count) == MEMCACHED_SUCCESS) {
+    memcached_return_t status = MEMCACHED_FAILURE;
+    memcached_result_st* result = NULL;
+    while ((result = memcached_fetch_result(client, NULL, &status)) != NULL) {
+      if (memcached_result_length(result) == size) --missing;
+      memcached_result_free(result);
+    }
+  }
+  free(lengths);
+  free(pointers);
+  free(keys);
+  return missing;
+}
+
 int main(int argc, char** argv) {
-  const long port = argc == 4 ? atol(argv[1]) : 0;
-  const long size = argc == 4 ? atol(argv[2]) : 0;
-  const long count = argc == 4 ? atol(argv[3]) : 0;
+  const bool binary = argc == 5 && strcmp(argv[4], "binary") == 0;
+  const bool usable = argc == 4 || binary;
+  const long port = usable ? atol(argv[1]) : 0;
+  const long size = usable ? atol(argv[2]) : 0;
+  const long count = usable ? atol(argv[3]) : 0;
   if (port <= 0 || port > 65535 || size <= 0 || count <= 0) {
-    fprintf(stderr, "usage: %s PORT SIZE COUNT\n", argv[0]);
+    fprintf(stderr, "usage: %s PORT SIZE COUNT [binary]\n", argv[0]);
     return 2;
   }
   memcached_st* client = memcached_create(NULL);
   char* value = malloc((size_t)size);
   double* times = calloc((size_t)count, sizeof *times);
   if (client == NULL || value == NULL || times == NULL) return 1;
+  if (binary) memcached_behavior_set(client, MEMCACHED_BEHAVIOR_BINARY_PROTOCOL, 1);
   memcached_server_add(client, "127.0.0.1", (in_port_t)port);
   long errors = RunSets(client, value, (size_t)size, count, times);
   errors += ReadBack(client, value, (size_t)size, count);
+  errors += FetchAll(client, (size_t)size, count);
   qsort(times, (size_t)count, sizeof *times, CompareDoubles);
   printf(
       "{\"client\": \"libmemcached %s\", \"sets\": %ld, \"p50_ms\": %.4f, \"p99_ms\": %.4f, "
