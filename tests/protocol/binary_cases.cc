@@ -89,6 +89,11 @@ std::vector<RequestCase> WellFormed() {
         {With(kOpFlush, Times('\0', 4), ""), "flush_all always 08#0"},
         {With(kOpFlushQ, Times('\0', 4), ""), "flush_all perhaps 18#0"}},
        Dialect::kBinary},
+  };
+}
+
+std::vector<RequestCase> Administration() {
+  return {
       {"binary administration",
        {{Binary(kOpNoop, "", "", 9), "noop always 0a#9"},
         {Binary(kOpVersion), "version always 0b#0"},
@@ -176,9 +181,10 @@ std::vector<RequestCase> Odd() {
 }  // namespace
 
 std::vector<RequestCase> BinaryRequestCases() {
-  std::vector<RequestCase> all = WellFormed();
-  const std::vector<RequestCase> odd = Odd();
-  all.insert(all.end(), odd.begin(), odd.end());
+  std::vector<RequestCase> all;
+  for (const auto& group : {WellFormed(), Administration(), Odd()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
   return all;
 }
 

@@ -15,7 +15,6 @@ namespace mcscope::protocol {
 namespace {
 
 using test::Binary;
-using test::BinaryPacket;
 using namespace test;  // NOLINT: the opcodes
 
 TEST(BinaryDriftTest, EachCaseIsAnsweredAsForetold) {

@@ -105,8 +105,8 @@ std::string Replied(uint8_t opcode, uint16_t status, uint32_t opaque = 0,
 
 std::string BinaryResult(uint8_t opcode, uint16_t status) {
   const BinaryShape shape = FindOpcode(opcode).shape;
-  const bool bare = shape == BinaryShape::kBare || shape == BinaryShape::kFlush ||
-                    shape == BinaryShape::kUnknown;
+  const bool bare =
+      shape == BinaryShape::kBare || shape == BinaryShape::kFlush || shape == BinaryShape::kUnknown;
   return ResultName(Binary(opcode, bare ? "" : "a"), Replied(opcode, status));
 }
 
