@@ -233,8 +233,12 @@ void Session::RepliesLost(OpaqueReason reason) {
 void Session::ClientEnded() {
   client_ended_ = true;
   UpdateReads();
-  deferred_ = !hold_.empty();
-  if (!deferred_) return link_.FinishWrites();
+  if (hold_.empty() || arriving_.forwarded) {
+    // memcached has the request's beginning already, and may withhold answers because of it.
+    if (!hold_.empty()) Forward({});
+    return link_.FinishWrites();
+  }
+  deferred_ = true;
   SendDeferred();
 }
 
