@@ -2,7 +2,7 @@
 // quiet requests may stay silent, and a fetch with a key that is too long may take the replies
 // before it along. A wrong guess would shift all later pairs by one, so where a quiet request and
 // one that is sure of an answer could have earned the same reply, the verdict is "unsure". Between
-// quiet neighbours that nothing tells apart the first gets it: the counts are right then, though the
+// quiet neighbours that nothing tells apart the first gets it: the counts are right then, while the
 // times may be the neighbour's. Binary replies name the opcode and the opaque of their request, so
 // that with them this is rare even if all opaques are the same.
 //
