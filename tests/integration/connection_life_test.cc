@@ -1,0 +1,118 @@
+// A connection's life, where what one client saw does not tell all: what memcached stored, what
+// others see, what was counted.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/integration/programs.h"
+#include "tests/support/mcscope.h"
+#include "tests/support/memcached.h"
+#include "tests/support/oracle.h"
+#include "tests/support/tcp_client.h"
+
+namespace mcscope::test {
+namespace {
+
+const absl::Duration kGap = absl::Milliseconds(2);
+
+std::string Repeated(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+TEST(BinaryMetrics, BinaryRequestsAreCountedLikeThoseOfText) {
+  Memcached memcached;
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  TcpClient client(proxy.endpoint());
+  BinaryPacket end;
+  end.magic = 0x81;
+  end.opcode = kOpNoop;
+  end.opaque = 99;
+  client.Ask(Binary(kOpSet, "a", "1") + Binary(kOpSetQ, "b", "2") + Binary(kOpGetKQ, "a") +
+                 Binary(kOpGetKQ, "none") + Binary(kOpGetK, "none") + Binary(kOpStat) +
+                 Binary(kOpSaslList) + CasSet(5555) + Binary(kOpNoop, "", "", 99),
+             end.Bytes());
+  ASSERT_TRUE(proxy.WaitForMetric("mcscope_requests_total", {{"command", "noop"}}, 1));
+  const Exposition metrics = proxy.Metrics();
+  const auto count = [&](const char* command, const char* result) {
+    return metrics.Sum("mcscope_requests_total", {{"command", command}, {"result", result}});
+  };
+  EXPECT_EQ(count("set", "stored"), 1);
+  EXPECT_EQ(count("set", "none"), 1);
+  EXPECT_EQ(count("get", "hit"), 1);
+  EXPECT_EQ(count("get", "none"), 1);
+  EXPECT_EQ(count("get", "miss"), 1);
+  EXPECT_EQ(count("stats", "ok"), 1);
+  EXPECT_EQ(count("sasl", "error"), 1);
+  EXPECT_EQ(count("cas", "exists"), 1);
+  EXPECT_EQ(count("noop", "ok"), 1);
+  EXPECT_EQ(metrics.Sum("mcscope_tunnels_total"), 0);
+}
+
+TEST(ConnectionLife, C35_NothingIsStoredAfterAHalfCloseInMidValue) {
+  Memcached memcached;
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  RunScript(proxy.endpoint(), {Send("set h 0 0 10\r\nabc"), HalfClose()}, {});
+  EXPECT_EQ(memcached.Ask("get h\r\n"), "END\r\n");
+}
+
+TEST(ConnectionLife, C36_AResetInMidValueReachesMemcachedAndStoresNothing) {
+  Memcached memcached;
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  RunScript(proxy.endpoint(), {Send("set h 0 0 10\r\nabcdefghij"), Pause(kGap), Reset()}, {});
+  EXPECT_TRUE(proxy.WaitForMetric("mcscope_session_closes_total", {{"cause", "client_reset"}}, 1));
+  EXPECT_EQ(memcached.Ask("get h\r\n"), "END\r\n");
+  EXPECT_EQ(
+      proxy.Metrics().Sum("mcscope_requests_total", {{"command", "set"}, {"result", "aborted"}}),
+      1);
+}
+
+TEST(ConnectionLife, C38_MemcachedsIdleTimeoutClosesTheClientToo) {
+  Memcached memcached({"-o", "idle_timeout=1"});
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  TcpClient client(proxy.endpoint());
+  EXPECT_EQ(client.Ask("mn\r\n"), "MN\r\n");
+  EXPECT_TRUE(client.ReadToEnd(absl::Seconds(15)));
+  EXPECT_EQ(client.ending(), Ending::kEof);
+  EXPECT_EQ(proxy.Metrics().Sum("mcscope_session_closes_total", {{"cause", "upstream_closed"}}), 1);
+}
+
+TEST(ConnectionLife, C45_ShutdownThroughTheProxyEndsMemcachedOnly) {
+  Oracle oracle(kMcscope, {"-A"});
+  const Oracle::Verdict verdict =
+      oracle.Compare({Send("version\r\n"), Await("\r\n"), Send("shutdown\r\n"), HalfClose()});
+  EXPECT_TRUE(verdict.same) << ToString(verdict.direct) << "\n" << ToString(verdict.proxied);
+  EXPECT_EQ(oracle.proxy().Get("/healthz").status, 200);
+}
+
+TEST(ConnectionLife, C46_WatchersGoOnGettingLines) {
+  Memcached memcached;
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  TcpClient watcher(proxy.endpoint());
+  EXPECT_EQ(watcher.Ask("watch mutations\r\n"), "OK\r\n");
+  watcher.Clear();
+  TcpClient writer(proxy.endpoint());
+  EXPECT_EQ(writer.Ask("set a 0 0 1\r\n1\r\n"), "STORED\r\n");
+  EXPECT_TRUE(watcher.ReadBytes(1));
+  EXPECT_NE(watcher.received().find("key=a"), std::string::npos) << watcher.received();
+  EXPECT_EQ(proxy.Metrics().Sum("mcscope_tunnels_total", {{"reason", "watch"}}), 1);
+}
+
+TEST(ConnectionLife, C29_TheFirstOfManyRepliesDoesNotWaitForTheLast) {
+  Memcached memcached;
+  Mcscope proxy(kMcscope, memcached.endpoint());
+  TcpClient writer(proxy.endpoint());
+  const std::string value(500000, 'v');
+  EXPECT_EQ(writer.Ask("set big 0 0 500000\r\n" + value + "\r\n"), "STORED\r\n");
+  const std::string reply = "VALUE big 0 500000\r\n" + value + "\r\nEND\r\n";
+  TcpClient reader(proxy.endpoint());
+  ASSERT_TRUE(reader.Send(Repeated(200, "get big\r\n")));
+  ASSERT_TRUE(reader.ReadBytes(1));
+  EXPECT_LT(reader.received().size(), reply.size() * 100);
+  ASSERT_TRUE(reader.ReadBytes(reply.size() * 200, absl::Seconds(60)));
+  EXPECT_TRUE(reader.received() == Repeated(200, reply));
+}
+
+}  // namespace
+}  // namespace mcscope::test
