@@ -9,46 +9,10 @@
 #include "tests/support/memcached.h"
 #include "tests/support/oracle.h"
 #include "tests/support/tcp_client.h"
+#include "tests/support/transparency_row.h"
 
 namespace mcscope::test {
 namespace {
-
-const absl::Duration kGap = absl::Milliseconds(2);
-
-std::string Repeated(int count, const std::string& text) {
-  std::string all;
-  for (int i = 0; i < count; ++i) all += text;
-  return all;
-}
-
-TEST(BinaryMetrics, BinaryRequestsAreCountedLikeThoseOfText) {
-  Memcached memcached;
-  Mcscope proxy(kMcscope, memcached.endpoint());
-  TcpClient client(proxy.endpoint());
-  BinaryPacket end;
-  end.magic = 0x81;
-  end.opcode = kOpNoop;
-  end.opaque = 99;
-  client.Ask(Binary(kOpSet, "a", "1") + Binary(kOpSetQ, "b", "2") + Binary(kOpGetKQ, "a") +
-                 Binary(kOpGetKQ, "none") + Binary(kOpGetK, "none") + Binary(kOpStat) +
-                 Binary(kOpSaslList) + CasSet(5555) + Binary(kOpNoop, "", "", 99),
-             end.Bytes());
-  ASSERT_TRUE(proxy.WaitForMetric("mcscope_requests_total", {{"command", "noop"}}, 1));
-  const Exposition metrics = proxy.Metrics();
-  const auto count = [&](const char* command, const char* result) {
-    return metrics.Sum("mcscope_requests_total", {{"command", command}, {"result", result}});
-  };
-  EXPECT_EQ(count("set", "stored"), 1);
-  EXPECT_EQ(count("set", "none"), 1);
-  EXPECT_EQ(count("get", "hit"), 1);
-  EXPECT_EQ(count("get", "none"), 1);
-  EXPECT_EQ(count("get", "miss"), 1);
-  EXPECT_EQ(count("stats", "ok"), 1);
-  EXPECT_EQ(count("sasl", "error"), 1);
-  EXPECT_EQ(count("cas", "exists"), 1);
-  EXPECT_EQ(count("noop", "ok"), 1);
-  EXPECT_EQ(metrics.Sum("mcscope_tunnels_total"), 0);
-}
 
 TEST(ConnectionLife, C35_NothingIsStoredAfterAHalfCloseInMidValue) {
   Memcached memcached;

@@ -2,25 +2,17 @@
 // combinations of treatments. The tests' names carry the trap's number in the collection of cases.
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/programs.h"
-#include "tests/support/binary_packet.h"
-#include "tests/support/oracle.h"
+#include "tests/support/transparency_row.h"
 
 namespace mcscope::test {
 namespace {
 
 using namespace std::string_literals;  // NOLINT: NUL bytes in the middle of requests
-
-std::string Repeated(int count, const std::string& text) {
-  std::string all;
-  for (int i = 0; i < count; ++i) all += text;
-  return all;
-}
 
 std::string Keys(int count) {
   std::string keys;
@@ -28,21 +20,6 @@ std::string Keys(int count) {
   return keys;
 }
 
-Script SentInPieces(const std::string& bytes, size_t piece, absl::Duration pause) {
-  Script script;
-  for (size_t at = 0; at < bytes.size(); at += piece) {
-    script.push_back(Send(bytes.substr(at, piece)));
-    if (pause > absl::ZeroDuration()) script.push_back(Pause(pause));
-  }
-  return script;
-}
-
-Script Then(Script first, const Script& more) {
-  first.insert(first.end(), more.begin(), more.end());
-  return first;
-}
-
-const absl::Duration kGap = absl::Milliseconds(2);
 const std::string kLongKey(251, 'k');
 const std::string kBig(2000000, 'v');
 const std::string kSession =
@@ -50,30 +27,10 @@ const std::string kSession =
     "incr s 1\r\nset n 7 0 2\r\n10\r\nincr n 5\r\ndecr n 1\r\ntouch n 0\r\ngat 0 n\r\ndelete n\r\n"
     "ms m 2 S4\r\nhi\r\nms m 2\r\nhi\r\nmg m v f s\r\nma m\r\nmd m q\r\nmn\r\nversion\r\nbogus\r\n";
 
-struct Row {
-  const char* name;
-  Script script;
-  Mask mask = NoMask;
-};
-
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
-
 class Transparency : public testing::TestWithParam<Row> {};
 
 TEST_P(Transparency, SameBytesAndSameEndInEveryCombination) {
-  const Row& row = GetParam();
-  Oracle oracle(kMcscope);
-  absl::optional<Outcome> direct;
-  for (const Combination& combination : AllCombinations()) {
-    oracle.proxy().Set(combination.settings);
-    const Oracle::Verdict verdict = oracle.Compare(row.script, row.mask, direct);
-    EXPECT_TRUE(verdict.same) << combination.name << "\n"
-                              << ToString(row.script)
-                              << "direct:  " << ToString(Masked(verdict.direct, row.mask))
-                              << "\nproxied: " << ToString(Masked(verdict.proxied, row.mask));
-    direct = verdict.direct;
-    if (verdict.second_look) std::cout << combination.name << ": took a second look\n";
-  }
+  ExpectSameInEveryCombination(kMcscope, GetParam());
 }
 
 std::string NameOf(const testing::TestParamInfo<Row>& info) { return info.param.name; }
@@ -342,92 +299,6 @@ const Row kAdministration[] = {
     {"C56_OpaqueOnMiss", {Send("mg nope k Oabc v\r\nmg nope k Oabc q v\r\nmn\r\n")}},
 };
 INSTANTIATE_TEST_SUITE_P(Administration, Transparency, testing::ValuesIn(kAdministration), NameOf);
-
-// --- the binary protocol ---
-
-const std::string kVersionThen = Binary(kOpVersion);
-const std::string kRandomBytes = "\0\xff\r\n\x80q"s;
-
-// The same shape as `request`, but with a byte of extras too many.
-std::string Refused(uint8_t opcode) {
-  BinaryPacket packet;
-  packet.opcode = opcode;
-  packet.extras = "e";
-  packet.key = "a";
-  packet.value = "value";
-  return packet.Bytes();
-}
-
-std::string CasSet(uint64_t cas) {
-  BinaryPacket packet;
-  packet.opcode = kOpSet;
-  packet.extras = std::string(8, '\0');
-  packet.key = "a";
-  packet.value = "swapped";
-  packet.cas = cas;
-  return packet.Bytes();
-}
-
-const std::string kBinarySession =
-    Binary(kOpSet, "a", "hello", 1) + Binary(kOpGet, "a", "", 2) + Binary(kOpAdd, "a", "1", 3) +
-    Binary(kOpAppend, "a", "!", 4) + Binary(kOpPrepend, "a", "\r\n", 5) +
-    Binary(kOpGetK, "a", "", 6) + CasSet(77) + CasSet(3) + Binary(kOpReplace, "none", "x") +
-    Binary(kOpIncrement, "n") + Binary(kOpIncrement, "n") + Binary(kOpDecrement, "n") +
-    Binary(kOpIncrement, "a") + Binary(kOpTouch, "n") + Binary(kOpGat, "n") + Binary(kOpGatK, "n") +
-    Binary(kOpGat, "none") + Binary(kOpGatK, "none") + Binary(kOpDelete, "n") +
-    Binary(kOpDelete, "n") + Binary(kOpVerbosity) + Binary(0x70, "", "unknown") + Binary(kOpFlush) +
-    Binary(kOpGet, "a") + Binary(kOpVersion) + Binary(kOpNoop, "", "", 9);
-
-const std::string kQuietSession =
-    Binary(kOpSetQ, "a", "hello") + Binary(kOpAddQ, "a", "1") + Binary(kOpReplaceQ, "none", "1") +
-    Binary(kOpAppendQ, "a", "!") + Binary(kOpPrependQ, "none", "!") + Binary(kOpGetQ, "a") +
-    Binary(kOpGetQ, "none") + Binary(kOpGetKQ, "a") + Binary(kOpGetKQ, "none") +
-    Binary(kOpGatQ, "a") + Binary(kOpGatKQ, "a") + Binary(kOpGatKQ, "none") +
-    Binary(kOpIncrementQ, "n") + Binary(kOpIncrementQ, "a") + Binary(kOpDecrementQ, "n") +
-    Binary(kOpDeleteQ, "none") + Binary(kOpDeleteQ, "n") + Binary(kOpFlushQ) + Binary(kOpNoop);
-
-const Row kBinaryRows[] = {
-    {"C31_QuietThenNoop",
-     {Send(Binary(kOpGetKQ, "none")), Pause(kGap), Send(Binary(kOpNoop)),
-      Await(Binary(kOpNoop).substr(2))}},
-    {"C44_BinaryQuit", {Send(kVersionThen + Binary(kOpQuit) + Binary(kOpVersion))}},
-    {"C44_BinaryQuitQ", {Send(kVersionThen + Binary(kOpQuitQ) + Binary(kOpVersion))}},
-    {"C44_BinaryQuitInPieces", SentInPieces(Binary(kOpQuit), 5, kGap)},
-    {"C50_BinaryStat",
-     {Send(Binary(kOpSet, "a", "1")), Pause(kGap), Send(Binary(kOpStat)), Pause(kGap),
-      Send(Binary(kOpNoop))},
-     MaskBinaryStatistics},
-    {"C50_BinaryStatOfEveryKind",
-     {Send(Binary(kOpSet, "a", "1") + Binary(kOpStat, "settings") + Binary(kOpStat, "items") +
-           Binary(kOpStat, "slabs") + Binary(kOpStat, "sizes") + Binary(kOpStat, "conns") +
-           Binary(kOpStat, "reset") + Binary(kOpStat, "bogus") + Binary(kOpStat, "detail on") +
-           Binary(kOpGet, "a") + Binary(kOpStat, "detail dump") + Binary(kOpStat, "detail off") +
-           Binary(kOpStat, "detail") + Binary(kOpNoop))},
-     MaskBinaryStatistics},
-    {"C54_SaslList", {Send(Binary(kOpSaslList) + Binary(kOpNoop))}},
-    {"C54_SaslAuthWithAnyBytes",
-     {Send(Binary(kOpSaslAuth, "PLAIN", kRandomBytes) + Binary(kOpSaslStep, "PLAIN", kRandomBytes) +
-           Binary(kOpNoop))}},
-    {"C54_SaslAuthInPieces",
-     SentInPieces(Binary(kOpSaslAuth, "PLAIN", kRandomBytes) + Binary(kOpNoop), 3, kGap)},
-    {"C59_Binary", {Send(kBinarySession)}},
-    {"C59_BinaryByteByByte",
-     Then(SentInPieces(kBinarySession, 1, absl::ZeroDuration()), {HalfClose()})},
-    {"C59_BinaryInPieces", Then(SentInPieces(kBinarySession, 37, kGap), {HalfClose()})},
-    {"C59_BinaryQuiet", {Send(kQuietSession)}},
-    {"C59_BinaryQuietInPieces", Then(SentInPieces(kQuietSession, 29, kGap), {HalfClose()})},
-    {"C59_BinaryTooLarge",
-     {Send(Binary(kOpSet, "big", kBig) + Binary(kOpSetQ, "big", kBig) + Binary(kOpNoop))}},
-    {"C59_BinaryRefusedBeforeTheValue",
-     {Send(kVersionThen + Refused(kOpSet).substr(0, 24 + 2)), Await("Invalid arguments")}},
-    {"C59_BinaryRefused", {Send(kVersionThen + Refused(kOpGetQ))}},
-    {"C59_BinaryLongKey", {Send(kVersionThen + Binary(kOpGet, kLongKey))}},
-    {"C59_BinaryBadMagic", {Send(kVersionThen), Pause(kGap), Send(std::string(24, 'x'))}},
-    {"C59_BinaryHalfCloseInMidValue",
-     {Send(kVersionThen + Binary(kOpSet, "a", "hello").substr(0, 30)), HalfClose()}},
-    {"C59_TextInsteadOfBinary", {Send(kVersionThen), Pause(kGap), Send("version\r\n")}},
-};
-INSTANTIATE_TEST_SUITE_P(BinaryProtocol, Transparency, testing::ValuesIn(kBinaryRows), NameOf);
 
 }  // namespace
 }  // namespace mcscope::test
