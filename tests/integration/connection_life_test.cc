@@ -27,9 +27,7 @@ TEST(ConnectionLife, C36_AResetInMidValueReachesMemcachedAndStoresNothing) {
   RunScript(proxy.endpoint(), {Send("set h 0 0 10\r\nabcdefghij"), Pause(kGap), Reset()}, {});
   EXPECT_TRUE(proxy.WaitForMetric("mcscope_session_closes_total", {{"cause", "client_reset"}}, 1));
   EXPECT_EQ(memcached.Ask("get h\r\n"), "END\r\n");
-  EXPECT_EQ(
-      proxy.Metrics().Sum("mcscope_requests_total", {{"command", "set"}, {"result", "aborted"}}),
-      1);
+  proxy.ExpectMetric("mcscope_requests_total", {{"command", "set"}, {"result", "aborted"}}, 1);
 }
 
 TEST(ConnectionLife, C38_MemcachedsIdleTimeoutClosesTheClientToo) {
@@ -39,7 +37,7 @@ TEST(ConnectionLife, C38_MemcachedsIdleTimeoutClosesTheClientToo) {
   EXPECT_EQ(client.Ask("mn\r\n"), "MN\r\n");
   EXPECT_TRUE(client.ReadToEnd(absl::Seconds(15)));
   EXPECT_EQ(client.ending(), Ending::kEof);
-  EXPECT_EQ(proxy.Metrics().Sum("mcscope_session_closes_total", {{"cause", "upstream_closed"}}), 1);
+  proxy.ExpectMetric("mcscope_session_closes_total", {{"cause", "upstream_closed"}}, 1);
 }
 
 TEST(ConnectionLife, C45_ShutdownThroughTheProxyEndsMemcachedOnly) {
@@ -60,7 +58,7 @@ TEST(ConnectionLife, C46_WatchersGoOnGettingLines) {
   EXPECT_EQ(writer.Ask("set a 0 0 1\r\n1\r\n"), "STORED\r\n");
   EXPECT_TRUE(watcher.ReadBytes(1));
   EXPECT_NE(watcher.received().find("key=a"), std::string::npos) << watcher.received();
-  EXPECT_EQ(proxy.Metrics().Sum("mcscope_tunnels_total", {{"reason", "watch"}}), 1);
+  proxy.ExpectMetric("mcscope_tunnels_total", {{"reason", "watch"}}, 1);
 }
 
 TEST(ConnectionLife, C29_TheFirstOfManyRepliesDoesNotWaitForTheLast) {

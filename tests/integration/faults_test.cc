@@ -21,8 +21,8 @@
 namespace mcscope::test {
 namespace {
 
-double Closes(const Mcscope& proxy, const std::string& cause) {
-  return proxy.Metrics().Sum("mcscope_session_closes_total", {{"cause", cause}});
+void ExpectCloses(const Mcscope& proxy, const std::string& cause, double count) {
+  proxy.ExpectMetric("mcscope_session_closes_total", {{"cause", cause}}, count);
 }
 
 std::string LargeReply(size_t bytes) {
@@ -48,7 +48,7 @@ TEST(Faults, C39_RefusedIsACloseAtOnceAndTheNextConnectionWorksWhenMemcachedIsBa
     EXPECT_EQ(client.received(), "");
     EXPECT_LT(absl::Now() - start, absl::Seconds(1));
   }
-  EXPECT_TRUE(Eventually([&] { return Closes(proxy, "upstream_refused") == 3; }));
+  ExpectCloses(proxy, "upstream_refused", 3);
   memcached.Restart();
   TcpClient client(proxy.endpoint());
   EXPECT_EQ(client.Ask("mn\r\n"), "MN\r\n");
@@ -60,7 +60,7 @@ TEST(Faults, RefusalsAreLoggedButNotEachOfThem) {
     TcpClient client(proxy.endpoint());
     EXPECT_TRUE(client.ReadToEnd());
   }
-  EXPECT_TRUE(Eventually([&] { return Closes(proxy, "upstream_refused") == 200; }));
+  ExpectCloses(proxy, "upstream_refused", 200);
   const std::string log = proxy.process().Stderr();
   EXPECT_TRUE(absl::StrContains(log, "refused")) << log;
   EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 50) << log;
@@ -81,7 +81,7 @@ TEST(Faults, AMissingUnixSocketIsARefusal) {
   Mcscope proxy(kMcscope, UnixPath(directory.File("nobody")));
   TcpClient client(proxy.endpoint());
   EXPECT_TRUE(client.ReadToEnd());
-  EXPECT_TRUE(Eventually([&] { return Closes(proxy, "upstream_refused") == 1; }));
+  ExpectCloses(proxy, "upstream_refused", 1);
 }
 
 TEST(Faults, AMemcachedThatDiesInMidReplyLeavesWhatItSentAndThenTheClose) {
@@ -106,9 +106,9 @@ TEST(Faults, AMemcachedThatDiesInMidReplyLeavesWhatItSentAndThenTheClose) {
     EXPECT_EQ(client.received(), "VALUE a 0 10\r\nhal");
     EXPECT_EQ(client.ending(), Ending::kReset);
   }
-  EXPECT_TRUE(Eventually([&] { return Closes(proxy, "upstream_closed") == 1; }));
-  EXPECT_TRUE(Eventually([&] { return Closes(proxy, "upstream_reset") == 1; }));
-  EXPECT_EQ(proxy.Metrics().Sum("mcscope_requests_total", {{"result", "aborted"}}), 2);
+  ExpectCloses(proxy, "upstream_closed", 1);
+  ExpectCloses(proxy, "upstream_reset", 1);
+  proxy.ExpectMetric("mcscope_requests_total", {{"result", "aborted"}}, 2);
 }
 
 TEST(Faults, AllOfALargeReplyArrivesBeforeTheClose) {
@@ -142,7 +142,7 @@ TEST(Faults, AMemcachedThatSpeaksFirstIsPassedOnInATunnel) {
   client.Send("get a\r\n");
   EXPECT_TRUE(client.ReadToEnd());
   EXPECT_EQ(client.received(), "HELLO\r\nBYE\r\n");
-  EXPECT_EQ(proxy.Metrics().Sum("mcscope_tunnels_total", {{"reason", "unsolicited"}}), 1);
+  proxy.ExpectMetric("mcscope_tunnels_total", {{"reason", "unsolicited"}}, 1);
 }
 
 TEST(Faults, RepliesThatFitNothingArePassedOnUnchanged) {
@@ -194,7 +194,7 @@ TEST(FaultsTiming, C41_TheConnectTimeoutIsKept) {
   EXPECT_EQ(client.received(), "");
   EXPECT_GE(absl::Now() - start, absl::Milliseconds(630));
   EXPECT_LT(absl::Now() - start, absl::Milliseconds(1500));
-  EXPECT_EQ(Closes(proxy, "connect_timeout"), 1);
+  ExpectCloses(proxy, "connect_timeout", 1);
 }
 
 // What arrives before the upstream connection stands waits, and not without bound.
@@ -231,7 +231,7 @@ TEST(Faults, ClientsThatResetInMidValueLeaveNothingBehind) {
     client.Reset();
   }
   EXPECT_TRUE(Eventually([&] { return proxy.Metrics().Sum("mcscope_sessions") == 0; }));
-  EXPECT_EQ(Closes(proxy, "client_reset"), 100);
+  ExpectCloses(proxy, "client_reset", 100);
   EXPECT_EQ(memcached.Ask("get a\r\n"), "END\r\n");
   EXPECT_LT(OpenFiles(proxy.process().pid()), 40);
 }
@@ -329,7 +329,7 @@ TEST(Faults, OneSessionTooManyIsClosedAndCounted) {
     EXPECT_TRUE(fourth.ReadToEnd());
     EXPECT_EQ(fourth.received(), "");
   }
-  EXPECT_TRUE(Eventually([&] { return Closes(proxy, "session_limit") == 1; }));
+  ExpectCloses(proxy, "session_limit", 1);
   clients.pop_back();
   EXPECT_TRUE(Eventually([&] { return proxy.Metrics().Sum("mcscope_sessions") == 2; }));
   TcpClient next(proxy.endpoint());

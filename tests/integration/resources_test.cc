@@ -48,7 +48,7 @@ TEST(Resources, FiveThousandIdleSessionsCostEightMebibytesAtMost) {
     // Each has been at work: idle means "between requests", not "never used".
     ASSERT_EQ(clients.back()->Ask("get b\r\n"), "END\r\n") << i;
   }
-  EXPECT_EQ(proxy.Metrics().Sum("mcscope_sessions"), kIdle);
+  proxy.ExpectMetric("mcscope_sessions", {}, kIdle);
   EXPECT_TRUE(GrewByLessThan(8 * kMiB, proxy.process().pid(), before));
   clients.clear();
   EXPECT_TRUE(Eventually([&] { return proxy.Metrics().Sum("mcscope_sessions") == 0; }));

@@ -82,6 +82,13 @@ bool Mcscope::WaitForMetric(const std::string& name, const Labels& labels, doubl
   return Eventually([&] { return Metrics().Sum(name, labels) >= value; });
 }
 
+void Mcscope::ExpectMetric(const std::string& name, const Labels& labels, double value) const {
+  WaitForMetric(name, labels, value);
+  std::string text = name;
+  for (const auto& [label, wanted] : labels) text += " " + label + "=" + wanted;
+  EXPECT_EQ(Metrics().Sum(name, labels), value) << text;
+}
+
 void Mcscope::ExpectCleanStop() {
   if (std::exchange(stopped_, true)) return;
   EXPECT_TRUE(process_->Running()) << "mcscope ended by itself:\n" << process_->Stderr();

@@ -42,6 +42,8 @@ class Mcscope {
   // Waits until the metric's sum over `labels` is at least `value`: what a worker counts can be a
   // moment behind what a client sees.
   bool WaitForMetric(const std::string& name, const Labels& labels, double value) const;
+  // Waits likewise, and expects that it is exactly that.
+  void ExpectMetric(const std::string& name, const Labels& labels, double value) const;
 
   // Expects that no session is left, that SIGTERM ends it with status 0, and that it logged nothing
   // like a crash. Called by the destructor.
