@@ -79,7 +79,9 @@ std::optional<BinaryRequest> ReadBinaryRequest(const BinaryHeader& header) {
   read.body = std::max(header.body_size, header.head_size());
   read.closes = true;
   if (BinaryHeader::kSize + header.head_size() > BinaryRequestFramer::kMaxHead) {
-    // It closes as soon as its buffer is full.
+    // It closes as soon as its buffer is full, before it looks at what the opcode asks. That no
+    // answer is due is no result which every command has.
+    request.command = Command::kOther;
     request.answer = Answer::kNever;
     return read;
   }
@@ -115,6 +117,7 @@ RequestStep BinaryRequestFramer::Next(absl::string_view window) {
     if (!read) return Opaque(OpaqueReason::kUnsure);
     request_ = read->request;
     closes_ = read->closes;
+    value_size_ = static_cast<uint32_t>(read->body - header->head_size());
     const bool hashes_key = FindOpcode(header->opcode).returns_key && !request_.refused;
     body_ = BinaryBody(*header, read->body, hashes_key);
     state_ = State::kBody;

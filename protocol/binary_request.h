@@ -36,7 +36,9 @@ class BinaryRequestFramer {
   bool mid_request() const { return state_ == State::kHeader || state_ == State::kBody; }
   // memcached reads on in silence unless it refuses the request for its header.
   bool holdable() const { return state_ == State::kHeader || !closes_; }
-  uint64_t missing() const { return state_ == State::kBody ? body_.missing() : 0; }
+  uint64_t missing() const {
+    return state_ == State::kBody && body_.missing() <= value_size_ ? body_.missing() : 0;
+  }
   Command command() const { return state_ == State::kBody ? request_.command : Command::kOther; }
 
  private:
@@ -51,7 +53,8 @@ class BinaryRequestFramer {
 
   State state_ = State::kIdle;
   OpaqueReason reason_ = OpaqueReason::kUnsure;
-  bool closes_ = false;  // of request_, while in its body
+  bool closes_ = false;      // of request_, while in its body
+  uint32_t value_size_ = 0;  // likewise
   Request request_;
   BinaryHeaderReader header_;
   BinaryBody body_;

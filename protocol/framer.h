@@ -39,8 +39,8 @@ class RequestFramer {
   // gets excepted).
   bool holdable() const;
 
-  // While mid_request(), with its line or header whole: bytes still to come, a CRLF included. Else
-  // 0.
+  // While mid_request(), with its line (or header, extras and key) whole: bytes of the value still
+  // to come, a CRLF included. Else 0.
   uint64_t missing() const;
 
   // While mid_request(): its command; kOther until its line or header is whole.

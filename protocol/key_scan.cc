@@ -31,7 +31,9 @@ std::optional<KeyScan> KeyScan::Start(absl::string_view head) {
   if (word[1] == 'a') {
     const absl::string_view exptime = CutWord(&rest);
     if (exptime.empty()) return std::nullopt;
-    scan.request_.refused = !ReadSigned(exptime);
+    const size_t nul = exptime.find('\0');
+    scan.ended_ = nul != absl::string_view::npos;
+    scan.request_.refused = !ReadSigned(exptime.substr(0, nul));
   } else {
     scan.patient_ = static_cast<size_t>(word.data() - head.data()) <= kMaxPatientSpaces;
   }
@@ -68,6 +70,7 @@ void KeyScan::TakeText(absl::string_view text) {
 
 void KeyScan::EndKey(size_t length) {
   key_bytes_ = 0;
+  has_key_ = has_key_ || length > 0;
   // A fetch refused for its time looks at no key.
   if (length <= kMaxKeyBytes || (request_.refused && !request_.drops_unsent_replies)) return;
   request_.refused = true;
@@ -76,6 +79,9 @@ void KeyScan::EndKey(size_t length) {
 
 Request KeyScan::Finish() {
   if (!ended_) EndKey(key_bytes_ - (ends_cr_ ? 1 : 0));
+  // With a time and no key there is nothing to be found; without a time it is an error.
+  const bool touches = request_.command == Command::kGat || request_.command == Command::kGats;
+  if (!has_key_ && !touches) request_.refused = true;
   return request_;
 }
 

@@ -36,6 +36,7 @@ class KeyScan {
 
   Request request_;
   bool patient_ = false;
+  bool has_key_ = false;
   bool ended_ = false;    // a NUL ended the text; what follows is of no account
   bool ends_cr_ = false;  // the last byte was a carriage return, which the line's end may take back
   size_t key_bytes_ = 0;  // of the key under way

@@ -61,6 +61,17 @@ TEST(DriftTest, MemcachedIsSilentInLongFetches) {
   }
 }
 
+TEST(DriftTest, LongFetchesWithoutAKeyAreAnsweredAsForetold) {
+  Judge judge;
+  const std::string spaces = Times(' ', 3000);
+  const std::string nul(1, '\0');
+  for (const std::string& line :
+       {"get" + spaces, "gets" + spaces, "get" + spaces + "\r", "get " + nul + Times('k', 3000),
+        "gat 1" + spaces, "gat 1" + nul + spaces, "gats " + nul + spaces}) {
+    judge.OneByOne(line + "\r\n");
+  }
+}
+
 TEST(DriftTest, MemcachedIsSilentInLargeBlocks) {
   Judge judge;
   for (const char* line : {"set big 0 0 2000000\r\n", "set big 0 0 2000000 noreply\r\n",
