@@ -37,6 +37,10 @@ absl::Status CheckFlagfile(const std::string& path, int depth) {
   }
   std::vector<std::string> arguments;
   for (std::string line; std::getline(file, line);) {
+    if (absl::EndsWith(line, "\r")) {  // which abseil would leave in the value
+      return absl::InvalidArgumentError(
+          absl::StrCat("--flagfile: '", path, "' has lines that end in CR LF instead of LF"));
+    }
     const absl::string_view text = absl::StripAsciiWhitespace(line);
     if (text.empty() || absl::StartsWith(text, "#")) continue;
     if (text.find('=') == absl::string_view::npos) {
@@ -64,7 +68,8 @@ absl::Status CheckAll(const std::vector<std::string>& arguments, absl::string_vi
     }
     std::string value(parts.second);
     if (parts.first.size() == text.size()) {  // no '=': the value is the next argument
-      if (i + 1 == arguments.size()) {
+      // abseil would take the next flag for the value.
+      if (i + 1 == arguments.size() || absl::StartsWith(arguments[i + 1], "--")) {
         return absl::InvalidArgumentError(absl::StrCat("--", parts.first, " wants a value", where));
       }
       value = arguments[++i];

@@ -21,7 +21,7 @@ constexpr int kLots = 100;
 
 // Descriptors that are no session's: standard streams, loops, listeners, admin connections.
 constexpr size_t kReservedDescriptors = 24;
-constexpr size_t kDescriptorsPerThread = 2;
+constexpr size_t kDescriptorsPerThread = 4;  // epoll, an eventfd, libevent's pair for signals
 constexpr size_t kDescriptorsPerSession = 2;
 
 // Raises the soft limit of open files to the hard one, and tells how many sessions fit in it.

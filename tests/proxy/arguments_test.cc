@@ -45,7 +45,9 @@ TEST_F(ArgumentsTest, TakesEveryWayToWriteAFlag) {
               "--ab=", "--ab_percent", ""});
 }
 
-TEST_F(ArgumentsTest, AValueMayLookLikeAFlag) { ExpectGood({"--log_level", "--nosuchflag"}); }
+TEST_F(ArgumentsTest, WhatLooksLikeAFlagIsNoValue) {
+  EXPECT_EQ(ErrorOf({"--listen", "--upstream=127.0.0.1:1"}), "--listen wants a value");
+}
 
 TEST_F(ArgumentsTest, ValuesAreNotItsConcern) { ExpectGood({"--threads=many"}); }
 
@@ -73,6 +75,12 @@ TEST_F(ArgumentsTest, ReadsAFlagfile) {
                                 "   # indented\n  --threads=2\n--ab=\n");
   ExpectGood({"--flagfile=" + path});
   ExpectGood({"--flagfile", path, "--threads=3"});
+}
+
+TEST_F(ArgumentsTest, AFlagfileHasLinesThatEndInNewlinesOnly) {
+  const std::string path = File("flags", "--threads=2\r\n--nodelay=off\r\n");
+  EXPECT_EQ(ErrorOf({"--flagfile=" + path}),
+            absl::StrCat("--flagfile: '", path, "' has lines that end in CR LF instead of LF"));
 }
 
 TEST_F(ArgumentsTest, AFlagfileMayLackItsLastNewline) {
