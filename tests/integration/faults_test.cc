@@ -336,6 +336,27 @@ TEST(Faults, OneSessionTooManyIsClosedAndCounted) {
   EXPECT_EQ(next.Ask("mn\r\n"), "MN\r\n");
 }
 
+TEST(Faults, WithManyThreadsTooWhoComesAboveTheLimitWaitsAndIsNotClosed) {
+  Memcached memcached;
+  Command command;
+  command.argv = {"--listen=127.0.0.1:0", "--threads=16",
+                  "--upstream=" + memcached.endpoint().ToString()};
+  command.file_limit = 128;
+  Mcscope proxy(kMcscope, command);
+  std::vector<std::unique_ptr<TcpClient>> clients;
+  for (int i = 0; i < 100; ++i) {
+    clients.push_back(std::make_unique<TcpClient>(proxy.endpoint()));
+    clients.back()->Send("mn\r\n");
+  }
+  EXPECT_TRUE(proxy.WaitForMetric("mcscope_accept_pauses_total", {}, 1));
+  // Each gets its turn as the one before leaves.
+  for (auto& client : clients) {
+    EXPECT_TRUE(client->ReadUntil("MN\r\n"));
+    client->Close();
+  }
+  ExpectCloses(proxy, "descriptor_limit", 0);
+}
+
 TEST(Faults, OutOfDescriptorsAcceptingPausesWithoutSpinningAndResumes) {
   Memcached memcached;
   Command command;
